@@ -1,8 +1,9 @@
-# Writes OUTPUT, a C++ source with the git commit of the tree SOURCE, and ", dirty" if files differ from it. The
-# commit is empty if SOURCE is not a git checkout (a tarball). Rewrites OUTPUT only if it changes.
+# Writes OUTPUT, a C++ source with the git commit of the tree SOURCE. If files differ from the commit, ", dirty"
+# follows. If SOURCE is not a git checkout but a tarball, the commit is empty. Changes OUTPUT only if its content
+# changes.
 set(commit "")
 find_program(git git)
-# A tarball unpacked inside another checkout must not get that checkout's commit.
+# If a tarball was unpacked inside another checkout, it must not get the commit of that checkout.
 if(git AND EXISTS ${SOURCE}/.git)
   execute_process(COMMAND ${git} -C ${SOURCE} rev-parse --short=12 HEAD
                   OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)

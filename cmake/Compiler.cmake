@@ -1,17 +1,18 @@
-# gpuprof_compiler holds the warning and sanitizer options. Every gpuprof target links it.
+# The warning and sanitizer options of all gpuprof targets.
 add_library(gpuprof_compiler INTERFACE)
 target_compile_options(gpuprof_compiler INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
   $<$<BOOL:${GPUPROF_WERROR}>:-Werror>
   -fno-omit-frame-pointer)
-# -g1 gives stack traces lines and inlined functions. -g would add variables, and take a third of the compile time.
+# With -g1, stack traces have lines and inlined functions. -g would also add variables, which takes a third of the
+# compile time.
 target_compile_options(gpuprof_compiler INTERFACE $<$<CONFIG:RelWithDebInfo>:-g1>)
-# At -O3, gcc 12 wrongly reports overlapping copies in `"text" + std::string` (gcc bug 105329, fixed in 13).
+# At -O3, gcc 12 wrongly warns of overlapping copies in `"text" + std::string` (gcc bug 105329, fixed in 13).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(gpuprof_compiler INTERFACE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-Wno-restrict>)
 endif()
-# A release contains no path of its build folder, so that a build in another folder has the same bytes.
+# A release does not contain the path of its build folder, so that builds in different folders have the same bytes.
 set(GPUPROF_PREFIX_MAP -ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -ffile-prefix-map=${PROJECT_BINARY_DIR}/=)
 target_compile_options(gpuprof_compiler INTERFACE $<$<CONFIG:Release>:${GPUPROF_PREFIX_MAP}>)
 target_include_directories(gpuprof_compiler INTERFACE ${PROJECT_SOURCE_DIR}/src)
@@ -22,20 +23,21 @@ if(GPUPROF_SANITIZE)
   target_link_options(gpuprof_compiler INTERFACE -fsanitize=${GPUPROF_SANITIZE})
 endif()
 
-# gpuprof_compile_in_groups(target): compiles up to twelve sources as one, so that each header is read once. This saves
-# most of the build time. Names in anonymous namespaces must differ between sources. A source
-# with compiler options is compiled alone.
+# gpuprof_compile_in_groups(target) compiles up to twelve sources as one. Each header is then read once, which saves
+# most of the build time. The sources must not use the same names in anonymous namespaces. A source that has its own
+# compiler options is compiled alone.
 function(gpuprof_compile_in_groups target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${GPUPROF_UNITY} UNITY_BUILD_BATCH_SIZE 12)
   if(GPUPROF_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # -Wsubobject-linkage is wrong here, because gcc takes a source in a group for a header. gcc inlines less in a
-    # translation unit of more than 10000 instructions, so the limit is twelve times as high for up to twelve sources.
+    # -Wsubobject-linkage would be wrong, because gcc takes a source in a group for a header. In a translation unit of
+    # more than 10000 instructions, gcc inlines less. A group has up to twelve sources, so its limit is twelve times
+    # as high.
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage --param=large-unit-insns=120000)
   endif()
 endfunction()
 
-# gpuprof_library(folder SOURCES ... LINK ...): makes a static library of one folder of src/. Its sources may include only
-# headers of the libraries after LINK, so the LINK lists are the dependency graph.
+# gpuprof_library(folder SOURCES ... LINK ...) makes a static library of one folder of src/. Its sources may include
+# only headers of the libraries after LINK. So the LINK lists are the dependency graph.
 function(gpuprof_library folder)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_library(gpuprof_${folder} STATIC ${ARG_SOURCES})

@@ -1,5 +1,5 @@
-# All dependencies are distribution packages. Static archives are preferred, so that the binary runs on machines
-# without these packages.
+# All dependencies are packages of the distribution. Static archives are preferred, so that the binary also runs on
+# machines without these packages.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
@@ -44,8 +44,9 @@ target_link_libraries(gpuprof_demangle INTERFACE ${GPUPROF_LIB_iberty})
 find_program(GPUPROF_CLANG NAMES clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14)
 find_program(GPUPROF_BPFTOOL NAMES bpftool PATHS /usr/sbin /usr/lib/linux-tools)
 
-# Vendor headers. Without the headers of OpenCL or Level Zero, the build leaves out that backend (see Summary.cmake).
-# CUDA's headers are needed only to compare gpuprof's own declarations (injection/cupti/api) with them, and for mocks.
+# Headers of vendors. Without the headers of OpenCL or Level Zero, the build leaves out that backend (see
+# Summary.cmake). CUDA's headers are needed only for mocks, and to compare gpuprof's own declarations
+# (injection/cupti/api) with them.
 find_path(GPUPROF_OPENCL_INCLUDE CL/cl_layer.h)
 find_library(GPUPROF_OPENCL_LIBRARY OpenCL)
 find_path(GPUPROF_CUDA_INCLUDE cuda.h
@@ -54,4 +55,4 @@ find_path(GPUPROF_CUPTI_INCLUDE cupti.h
   PATHS ${GPUPROF_CUDA_INCLUDE} ${GPUPROF_CUDA_INCLUDE}/.. PATH_SUFFIXES . include extras/CUPTI/include)
 find_program(GPUPROF_NVCC nvcc PATHS /usr/local/cuda/bin)
 find_path(GPUPROF_LEVEL_ZERO_INCLUDE level_zero/ze_api.h)
-find_library(GPUPROF_LEVEL_ZERO_LIBRARY ze_loader)  # for the tests
+find_library(GPUPROF_LEVEL_ZERO_LIBRARY ze_loader)  # only for the tests

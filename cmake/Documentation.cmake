@@ -1,5 +1,5 @@
-# cmake -DGPUPROF=FILE -DOUTPUT=FOLDER -P Documentation.cmake: writes the manual pages and shell completions that
-# gpuprof prints into FOLDER/share, where man and the shells expect them.
+# cmake -DGPUPROF=FILE -DOUTPUT=FOLDER -P Documentation.cmake writes gpuprof's manual pages and shell completions into
+# FOLDER/share, where man and the shells expect them. gpuprof prints them.
 function(write_output file)
   execute_process(COMMAND ${GPUPROF} ${ARGN} OUTPUT_VARIABLE text RESULT_VARIABLE status)
   if(NOT status EQUAL 0)

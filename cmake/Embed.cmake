@@ -1,5 +1,5 @@
-# gpuprof_embed(TARGET name FILE path SYMBOL symbol): makes a library that holds the file's bytes between SYMBOL_begin
-# and SYMBOL_end. The assembler's .incbin reads the file. The path must not contain generator expressions.
+# gpuprof_embed(TARGET name FILE path SYMBOL symbol) makes a library that contains the file's bytes, from SYMBOL_begin
+# to SYMBOL_end. The assembler's .incbin reads the file. The path must not contain generator expressions.
 enable_language(ASM)
 function(gpuprof_embed target)
   cmake_parse_arguments(ARG "" "FILE;SYMBOL" "DEPENDS" ${ARGN})

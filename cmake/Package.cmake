@@ -1,5 +1,5 @@
-# cpack --config build-release/CPackConfig.cmake makes a Debian package, and a tarball that runs from any folder. With
-# SOURCE_DATE_EPOCH, the same commit gives the same bytes.
+# cpack --config build-release/CPackConfig.cmake makes a Debian package, and a tarball that runs from any folder. If
+# SOURCE_DATE_EPOCH is set, the same commit always gives the same bytes.
 set(CPACK_GENERATOR "DEB;TGZ")
 set(CPACK_PACKAGE_NAME gpuprof)
 set(CPACK_PACKAGE_CONTACT "gpuprof developers <gpuprof@users.noreply.github.com>")
@@ -26,6 +26,6 @@ find_program(GPUPROF_SHLIBDEPS dpkg-shlibdeps)
 if(GPUPROF_SHLIBDEPS)
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 else()
-  set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.36)")  # Debian 12, on which the package is built
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.36)")  # libc of Debian 12, on which the package is built
 endif()
 include(CPack)

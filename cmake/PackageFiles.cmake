@@ -1,4 +1,4 @@
-# Changes the installed files as Debian's policy for packages requires. cpack runs this before it packs.
+# Changes the installed files as Debian's packaging policy requires. cpack runs this before it makes the package.
 if(NOT CPACK_GENERATOR STREQUAL DEB)
   return()
 endif()
@@ -16,7 +16,7 @@ foreach(page ${pages})
   compress(${page})
 endforeach()
 
-# Debian's zsh searches this folder.
+# Debian's zsh searches only this folder.
 file(RENAME ${share}/zsh/site-functions ${share}/zsh/vendor-completions)
 
 file(READ ${share}/doc/gpuprof/LICENSE license)

@@ -8,17 +8,18 @@ namespace gpuprof::backend {
 namespace {
 
 constexpr std::string_view kEllipsis = "...";
-constexpr size_t kMaxUnfinished = 4096;  // incomplete code objects; a sending thread has at most one
+constexpr size_t kMaxUnfinished = 4096;  // incomplete code objects; each sending thread has at most one
 
 uint32_t character_at(const uint8_t* at, unsigned kind) {
   uint32_t value = 0;
-  std::memcpy(&value, at, kind);  // little endian
+  std::memcpy(&value, at, kind);
   return value;
 }
 
 void append_utf8(std::string& text, uint32_t character) {
   if (character >= 0xDC80 && character <= 0xDCFF) {
-    text += static_cast<char>(character - 0xDC00);  // Python's surrogateescape: a file name byte that is not UTF-8
+    // A byte of a file name that is not UTF-8, which Python stores as a surrogate (surrogateescape).
+    text += static_cast<char>(character - 0xDC00);
     return;
   }
   if (character > 0x10FFFF || (character >= 0xD800 && character <= 0xDFFF)) {
@@ -59,7 +60,7 @@ std::string decode_python_text(std::span<const uint8_t> characters, unsigned kin
   if (kind != 1 && kind != 2 && kind != 4) {
     return text;
   }
-  size_t whole = 0;  // longest prefix so far that leaves space for "..."
+  size_t whole = 0;  // longest prefix so far after which "..." still fits
   for (size_t at = 0; at + kind <= characters.size(); at += kind) {
     const size_t before = text.size();
     append_utf8(text, character_at(characters.data() + at, kind));
@@ -99,7 +100,8 @@ void BpfCodes::on_code(std::span<const std::byte> event, const Take& take) {
     if (unfinished_.size() >= kMaxUnfinished) {
       unfinished_.erase(std::min_element(unfinished_.begin(), unfinished_.end(), [](const auto& a, const auto& b) {
         return a.second.number < b.second.number;
-      }));  // drops the oldest code object: its missing pieces were lost, because a ring buffer was full
+        // Drops the oldest code object. A ring buffer was full, so its missing pieces were lost.
+      }));
     }
     code.lines.reserve(code.line_bytes);
     code.number = ++last_number_;
@@ -119,7 +121,7 @@ void BpfCodes::on_lines(std::span<const std::byte> event, const Take& take) {
   }
   Code& code = found->second;
   if (head.offset != code.lines.size() || head.count > code.line_bytes - code.lines.size()) {
-    unfinished_.erase(found);  // a piece was lost: the code object stays unknown
+    unfinished_.erase(found);  // a piece was lost, so the code object stays unknown
     return;
   }
   const auto* first = reinterpret_cast<const uint8_t*>(piece.data());

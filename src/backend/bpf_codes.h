@@ -1,4 +1,4 @@
-// Joins the pieces in which the BPF programs send Python code objects.
+// Joins the pieces of Python code objects that the BPF programs send.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,17 @@
 
 namespace gpuprof::backend {
 
-// Decodes a Python string of `kind` bytes per character (see gpuprof_bpf_code). Invalid characters become U+FFFD; `cut`
-// appends "...". Returns at most GPUPROF_BPF_CODE_TEXT bytes, and an empty string for an invalid `kind`.
+// Decodes a Python string that has `kind` bytes per character (see gpuprof_bpf_code). Invalid characters become
+// U+FFFD. With `cut`, appends "...". Returns at most GPUPROF_BPF_CODE_TEXT bytes, or an empty string if `kind` is
+// invalid.
 std::string decode_python_text(std::span<const uint8_t> characters, unsigned kind, bool cut);
 
 class BpfCodes {
  public:
   using Take = std::function<void(uint32_t pid, const PythonCode& code)>;
 
-  // Take and check events of type GPUPROF_BPF_CODE and GPUPROF_BPF_LINES. `take` receives each complete code object.
+  // Check and store events of the types GPUPROF_BPF_CODE and GPUPROF_BPF_LINES. `take` receives a code object when it
+  // is complete.
   void on_code(std::span<const std::byte> event, const Take& take);
   void on_lines(std::span<const std::byte> event, const Take& take);
 
@@ -36,11 +38,11 @@ class BpfCodes {
     std::string file;
     std::vector<uint8_t> lines;
     uint32_t line_bytes = 0;
-    uint64_t number = 0;  // position in the order in which first pieces arrived
+    uint64_t number = 0;  // its position in the order in which code objects began to arrive
   };
   static void deliver(const Code& code, const Take& take);
 
-  std::unordered_map<uint32_t, Code> unfinished_;  // key: id
+  std::unordered_map<uint32_t, Code> unfinished_;
   uint64_t last_number_ = 0;
 };
 

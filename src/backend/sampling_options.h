@@ -9,12 +9,15 @@
 namespace gpuprof::backend {
 
 struct SamplingOptions {
-  bool samples = false;      // sample which instructions run or wait, and why
-  uint32_t period = 0;       // cycles between two samples, a power of two; 0: the vendor's default
-  bool exact = false;        // with `samples`: sample only single launches of chosen kernels, one at a time
-  uint32_t exact_every = 1;  // with `exact`: sample one in this many launches of each kernel
-  std::string counted;       // vendor's names of metrics, separated by ',': count these, and record no GPU work
-  // Whether to sample a kernel, by its mangled name. Null: all kernels are chosen.
+  bool samples = false;  // sample which instructions run or wait, and why they wait
+  // Cycles between two samples, a power of two. 0: the default of the vendor's library.
+  uint32_t period = 0;
+  // With `samples`: samples only chosen kernels, one launch at a time.
+  bool exact = false;
+  uint32_t exact_every = 1;  // with `exact`: sample every n-th launch of each kernel
+  // The vendor's names of metrics, separated by ','. If not empty, these are counted, and no GPU work is recorded.
+  std::string counted;
+  // Returns whether to sample the kernel with this mangled name. Null: sample all kernels.
   std::function<bool(std::string_view)> chosen;
 
   [[nodiscard]] bool counts() const { return !counted.empty(); }

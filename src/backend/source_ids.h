@@ -1,4 +1,4 @@
-// Numbers the sources of a recording. The channel and the local backends share one instance.
+// Gives numbers to the sources of a recording. The channel and the local backends share one object.
 #pragma once
 
 #include "backend/event_sink.h"

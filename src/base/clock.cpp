@@ -6,10 +6,11 @@
 
 namespace gpuprof {
 
-// The kernel's file holds lines such as "monotonic 10 0": what this namespace adds, in seconds and ns. In kernels
-// without time namespaces the file does not exist.
+// The kernel's file has lines such as "monotonic 10 0": the seconds and ns that the time namespace adds. A kernel
+// without time namespaces has no such file.
 int64_t time_namespace_offset() {
-  // The file describes the namespace of later children. It is another one after unshare() without fork() or exec().
+  // The file describes the time namespace of future children. After unshare() without fork() or exec(), this process
+  // is in another one.
   std::error_code error;
   if (std::filesystem::read_symlink("/proc/self/ns/time", error) !=
       std::filesystem::read_symlink("/proc/self/ns/time_for_children", error)) {

@@ -1,4 +1,3 @@
-// The clocks of a recording.
 #pragma once
 
 #include <time.h>
@@ -18,14 +17,15 @@ inline uint64_t clock_ns(clockid_t clock) {
 // CLOCK_MONOTONIC of the initial time namespace minus that of this process, in ns.
 int64_t time_namespace_offset();
 
-// CLOCK_MONOTONIC of the initial time namespace in ns: the clock of wire records, of bpf_ktime_get_ns and of the
-// profile.
+// CLOCK_MONOTONIC of the initial time namespace, in ns. Wire records, bpf_ktime_get_ns and the profile use this
+// clock.
 inline uint64_t monotonic_ns() {
   static const int64_t offset = time_namespace_offset();
   return clock_ns(CLOCK_MONOTONIC) + static_cast<uint64_t>(offset);
 }
 
-// Formats the time in UTC with strftime(), in at most 63 characters. Empty if the year is out of range.
+// Formats a time in UTC with strftime(). Returns at most 63 characters, or an empty string if the year is out of
+// range.
 inline std::string utc_text(time_t seconds, const char* format) {
   tm parts{};
   std::array<char, 64> text{};

@@ -22,9 +22,9 @@ constexpr uint64_t join_ids(uint32_t high, uint32_t low) {
   return (uint64_t{high} << 32U) | low;
 }
 
-// A random seed, so that a file can not choose keys that all hit one slot.
+// Returns a random seed, because a file could choose its keys so that all have the same slot for a known seed.
 inline uint64_t random_seed() {
-#ifdef GPUPROF_FUZZING  // fuzzing needs reproducible behavior
+#ifdef GPUPROF_FUZZING  // fuzzing must be reproducible
   return kHashMultiplier;
 #else
   std::random_device device;

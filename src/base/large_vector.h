@@ -24,7 +24,7 @@ class LargeAllocator {
     if (count < kFewest) {
       return std::allocator<T>().allocate(count);
     }
-    // Aligns by hand, and unmaps the surplus at both ends.
+    // Aligns the memory to huge pages, and unmaps what is left over at both ends.
     const size_t bytes = rounded(count);
     void* const memory =
         ::mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -37,7 +37,7 @@ class LargeAllocator {
       ::munmap(begin, before);
     }
     ::munmap(begin + before + bytes, kHugePage - before);
-    ::madvise(begin + before, bytes, MADV_HUGEPAGE);  // without huge pages this is ordinary memory
+    ::madvise(begin + before, bytes, MADV_HUGEPAGE);  // has no effect if the kernel has no huge pages
     return reinterpret_cast<T*>(begin + before);
   }
 
@@ -53,7 +53,7 @@ class LargeAllocator {
 
  private:
   static constexpr size_t kHugePage = size_t{2} << 20U;
-  // Fewest elements in huge pages: rounding a smaller size up to complete huge pages would waste too much memory.
+  // Smaller vectors use ordinary memory, because rounding their size up to complete huge pages would waste too much.
   static constexpr size_t kFewest = 2 * kHugePage / sizeof(T) + 1;
 
   static size_t rounded(size_t count) { return (count * sizeof(T) + kHugePage - 1) / kHugePage * kHugePage; }

@@ -28,15 +28,16 @@ std::atomic<Level> g_level{Level::normal};
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kMaxWait = std::chrono::seconds(1);
-// For this time after a failed wait for stderr, only `patient` messages wait.
+// After a wait for stderr has failed, only `patient` messages wait during this time.
 constexpr auto kPause = std::chrono::seconds(2);
 constexpr auto kStep = std::chrono::milliseconds(10);
 
-std::atomic<uint64_t> g_dropped{0};  // messages dropped since stderr was last writable
-std::atomic<bool> g_cut{false};      // the last message was written partially
+std::atomic<uint64_t> g_dropped{0};  // messages dropped since a message was last written
+std::atomic<bool> g_cut{false};      // only a part of the last message was written
 std::atomic<Clock::duration> g_next_wait{Clock::duration::zero()};
 
-// While recording, signals are blocked and read between poll iterations. So nothing would interrupt a blocked write.
+// While recording, gpuprof blocks signals and reads them between poll iterations. So no signal would interrupt a
+// blocked write.
 bool signals_are_blocked() {
   sigset_t blocked;
   sigemptyset(&blocked);
@@ -54,30 +55,31 @@ void write_waiting(std::string_view text) {
   }
 }
 
-// gpuprof's own descriptor for the file behind stderr, and the identity of that file.
+// A descriptor that gpuprof opened for the file behind stderr, and the identity of that file.
 struct OwnStderr {
   dev_t device = 0;
   ino_t inode = 0;
-  UniqueFd fd;  // closed: stderr is neither a terminal nor a pipe, or it could not be opened
+  // Closed if stderr is neither a terminal nor a pipe, or if it could not be opened.
+  UniqueFd fd;
 
   [[nodiscard]] bool is_of(const struct stat& now) const { return device == now.st_dev && inode == now.st_ino; }
 };
 
-// Opens the terminal or pipe behind stderr again, in nonblocking mode: a target that stops the terminal or fills the
-// pipe must not block a recording. A poll before a blocking write is not enough, because the state may change in
-// between. O_NONBLOCK on stderr itself would also affect the target.
+// Opens the terminal or pipe behind stderr again, in nonblocking mode. A target can stop the terminal or fill the
+// pipe, and this must not block a recording. Polling before a blocking write is not enough, because the state can
+// change between them. Setting O_NONBLOCK on stderr itself would also affect the target.
 UniqueFd open_without_waiting(const struct stat& status) {
   unsigned number = 0;
-  // Opening the master end of a terminal would create another terminal.
+  // To open the master side of a terminal again would create another terminal.
   const bool is_terminal = ::isatty(STDERR_FILENO) == 1 && ::ioctl(STDERR_FILENO, TIOCGPTN, &number) != 0;
   return UniqueFd(S_ISFIFO(status.st_mode) || is_terminal
                       ? ::open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
                       : -1);
 }
 
-// Opens stderr once, and again if stderr has become another file. The inode number identifies the file, because it is
-// not reused while the descriptor is open. A failed open is not cached, because descriptors may have run out for a
-// moment. The result is shared, because another thread may still write to it.
+// Opens stderr once, and again when stderr has become another file. The inode number identifies the file, because it
+// cannot be reused while the descriptor is open. A failure is not stored, because there may be free descriptors
+// later. The result is shared, because another thread may still be writing to it.
 std::shared_ptr<const OwnStderr> own_stderr() {
   static std::mutex mutex;
   static std::shared_ptr<const OwnStderr> kept;
@@ -95,7 +97,8 @@ std::shared_ptr<const OwnStderr> own_stderr() {
   return own;
 }
 
-// Writes as much as possible without blocking, at most what a pipe accepts at once. Negative: an error.
+// Writes what can be written without blocking, at most what a pipe accepts at once. Returns a negative number on an
+// error.
 ssize_t write_some(const UniqueFd& own, std::string_view text) {
   pollfd writable{STDERR_FILENO, POLLOUT, 0};
   if (::poll(&writable, 1, 0) <= 0) {
@@ -110,8 +113,8 @@ ssize_t write_some(const UniqueFd& own, std::string_view text) {
   return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : n;
 }
 
-// Writes until stderr is full; if `patient`, waits up to kMaxWait for space. Returns how many bytes were written. After
-// an error, returns text.size(), so that nothing is written again.
+// Writes until stderr is full. If `patient`, waits up to kMaxWait for it to accept more. Returns the number of bytes
+// written. On an error, returns text.size(), so that the caller does not write the text again.
 size_t write_while_room(std::string_view text, bool patient) {
   const std::shared_ptr<const OwnStderr> own = own_stderr();
   const auto deadline = Clock::now() + kMaxWait;
@@ -128,7 +131,8 @@ size_t write_while_room(std::string_view text, bool patient) {
   }
 }
 
-// Keeps a message with names from a target or a file on one line, and escapes control sequences for the terminal.
+// Appends a message in one line. It may contain names from a target or a file, so control sequences for the terminal
+// are escaped.
 void append_message(std::string_view tag, std::string_view message, std::string_view hint, std::string& out) {
   out += "gpuprof: ";
   out += tag;
@@ -141,8 +145,8 @@ void append_message(std::string_view tag, std::string_view message, std::string_
   }
 }
 
-// Uses one write per message, so that lines of gpuprof and the target do not mix. If stderr stays full for
-// kMaxWait, later messages do not wait until kPause is over (unless `patient`), so that they cannot slow a recording.
+// Uses one write per message, so that its lines and those of the target do not mix. If stderr stays full for
+// kMaxWait, messages that are not `patient` do not wait until kPause is over, so that they cannot slow a recording.
 void put(std::string_view tag, std::string_view message, std::string_view hint, bool patient = false) {
   const bool after_cut = g_cut.exchange(false);
   std::string text = after_cut ? "\n" : "";
@@ -178,7 +182,8 @@ Level level() {
 }
 
 void error(const Error& error) {
-  put("error: ", error.message, error.hint, true);  // patient, because this is probably the last message
+  // The error waits for stderr, because it is probably the last message.
+  put("error: ", error.message, error.hint, true);
 }
 void warn(std::string_view message, std::string_view hint) {
   put("warning: ", message, hint);

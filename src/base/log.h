@@ -1,6 +1,6 @@
-// Diagnostics on stderr. An error ends the command and has a hint. A warning means that the result is less than
-// requested. Info is progress and summaries (-q hides it). Debug (-v) explains what gpuprof tried. Do not log in a
-// forked child: a lock may be held, and a descriptor may be closed.
+// Prints messages for the user on stderr. error() reports why a command ends, with a hint. warn() reports that the
+// result is less than was requested. info() reports progress and summaries, which -q hides. debug() reports what
+// gpuprof tried, only with -v. Do not call them in a forked child: a lock may be held, and a descriptor may be closed.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,14 @@ enum class Level { quiet = 0, normal = 1, verbose = 2 };
 void set_level(Level level);
 [[nodiscard]] Level level();
 
-void error(const Error& error);                                   // "gpuprof: error: ..." and "  hint: ..."
-void warn(std::string_view message, std::string_view hint = {});  // also with -q, because it affects the result
+void error(const Error& error);
+void warn(std::string_view message, std::string_view hint = {});  // also printed with -q, because it affects the result
 void info(std::string_view message);
 void debug(std::string_view message);
-void asked(std::string_view message);  // output that the user requested; also with -q
+void asked(std::string_view message);  // prints what the user requested; also with -q
 
-// Writes as much of `text` as stderr accepts without blocking, and returns how much. For drawing on a terminal.
+// Writes what stderr accepts of `text` without blocking, and returns the number of bytes written. For drawing on a
+// terminal.
 size_t draw(std::string_view text);
 
 }  // namespace gpuprof::log

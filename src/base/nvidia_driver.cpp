@@ -4,7 +4,7 @@
 
 namespace gpuprof {
 
-// Parses "NVRM version: NVIDIA UNIX ... Kernel Module  580.65.06  Release Build ...".
+// Reads the version from "NVRM version: NVIDIA UNIX ... Kernel Module  580.65.06  Release Build ...".
 std::string nvidia_driver_version(const std::string& root) {
   std::ifstream file(root + "/proc/driver/nvidia/version");
   for (std::string word; file >> word;) {

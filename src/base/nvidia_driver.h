@@ -5,7 +5,8 @@
 
 namespace gpuprof {
 
-// Returns the loaded kernel module's version ("580.65.06"), or an empty string. `root` is a prefix of /proc, for tests.
+// Returns the version of the loaded kernel module, such as "580.65.06". Returns an empty string if it is not loaded.
+// Tests put `root` before /proc.
 std::string nvidia_driver_version(const std::string& root = {});
 
 }  // namespace gpuprof

@@ -8,7 +8,7 @@ namespace {
 
 __extension__ typedef unsigned __int128 WideNumber;  // NOLINT(modernize-use-using): `using` cannot follow __extension__
 
-// From the golden ratio: with this step, the phases of consecutive calls are most evenly distributed.
+// This step is derived from the golden ratio, so that the phases of consecutive calls are evenly distributed.
 constexpr uint32_t kSplitStep = 0x9e3779b9;
 constexpr unsigned kPhaseBits = 32;
 
@@ -20,7 +20,8 @@ std::vector<uint64_t> ProportionalSplit::split(uint64_t count, const std::vector
   if (total == 0) {
     return weights.empty() ? std::vector<uint64_t>() : split(count, std::vector<uint64_t>(weights.size(), 1));
   }
-  // A part's exact share is an interval (from, to] of [0, count]. It gets the integers in (from + phase, to + phase].
+  // The exact share of a part is an interval (from, to] of [0, count]. The part gets the number of integers in (from
+  // + phase, to + phase].
   std::vector<uint64_t> parts;
   uint64_t up_to = 0;
   uint64_t given = 0;

@@ -1,5 +1,5 @@
-// Errors are values: a function that can fail returns Result<T> or Status, and the caller must check it. main.cpp
-// prints errors through log.h, with the hint on a separate line.
+// Errors are values. A function that can fail returns a Result<T> or a Status, which the caller must check. main.cpp
+// prints errors through log.h.
 #pragma once
 
 #include <cassert>
@@ -13,9 +13,9 @@
 namespace gpuprof {
 
 struct Error {
-  std::string message;           // one line, no trailing full stop
-  std::string hint;              // what the user can do; may be empty
-  int exit_code = kExitFailure;  // exit status, if this error ends the command
+  std::string message;           // one line without a full stop at its end
+  std::string hint;              // tells the user what to do; may be empty
+  int exit_code = kExitFailure;  // exit status of the command that this error ends
 };
 
 template <typename T>

@@ -9,7 +9,7 @@ namespace {
 using State = std::array<uint32_t, 8>;
 constexpr size_t kBlock = 64;
 
-// Fractional parts of roots of the first primes: cube roots of 64 primes, square roots of 8 primes.
+// The fractional parts of the cube roots of the first 64 primes, and of the square roots of the first 8.
 constexpr std::array<uint32_t, 64> kRounds{
     0x428a2f98U, 0x71374491U, 0xb5c0fbcfU, 0xe9b5dba5U, 0x3956c25bU, 0x59f111f1U, 0x923f82a4U, 0xab1c5ed5U,
     0xd807aa98U, 0x12835b01U, 0x243185beU, 0x550c7dc3U, 0x72be5d74U, 0x80deb1feU, 0x9bdc06a7U, 0xc19bf174U,

@@ -1,4 +1,4 @@
-// An open-addressing hash table of positions in an array of the caller.
+// A hash table with open addressing. It holds positions in an array of the caller.
 #pragma once
 
 #include <bit>
@@ -9,7 +9,7 @@
 
 namespace gpuprof {
 
-// The caller computes the hashes, with a random seed if a file chose the keys, and compares the keys.
+// The caller computes the hashes and compares the keys. If a file chose the keys, the hashes must use a random seed.
 class SlotTable {
  public:
   static constexpr uint32_t kEmpty = UINT32_MAX;
@@ -34,7 +34,6 @@ class SlotTable {
     }
   }
 
-  // Replaces an entry by another one with the same hash.
   void replace(size_t at, uint32_t position) { slots_[at].position = position; }
 
   // Prepare a later find(): prefetch() loads its slot. Then likely_position() returns which array element to prefetch.
@@ -42,9 +41,9 @@ class SlotTable {
   [[nodiscard]] uint32_t likely_position(uint64_t hash) const { return slots_[first(hash)].position; }
 
  private:
-  // The tag is the upper half of the hash. Its first bits determine the slot, so slots are sorted by tag, except for
-  // collisions. So grow() fills the larger table in order, without reading the caller's array. The last bits of the
-  // tag distinguish entries with the same slot.
+  // The tag is the upper half of the hash. Its first bits determine the slot, so slots are sorted by tag, except
+  // after collisions. So grow() fills the larger table in order, without reading the caller's array. The last bits of
+  // the tag distinguish entries that have the same slot.
   struct Slot {
     uint32_t position = kEmpty;
     uint32_t tag = 0;
@@ -57,7 +56,7 @@ class SlotTable {
 
   void grow() {
     if (slots_.size() == kMostSlots) {
-      return;  // enough slots for all possible positions
+      return;  // the table already has slots for all possible positions
     }
     LargeVector<Slot> before(slots_.size() * 2);
     before.swap(slots_);

@@ -22,7 +22,7 @@ class Command {
   Command& operator=(const Command&) = delete;
   virtual ~Command() = default;
 
-  virtual void declare(CLI::App& app) = 0;  // adds the options of this command to `app`
+  virtual void declare(CLI::App& app) = 0;
   virtual Result<int> run() = 0;
 };
 
@@ -33,11 +33,11 @@ struct Entry {
 };
 
 std::span<const Entry> command_table();
-const Entry* find_command(std::string_view name);  // nullptr if the name is unknown
-std::string command_names();                       // "record, flame, ..."
+const Entry* find_command(std::string_view name);  // nullptr if no command has this name
+std::string command_names();                       // for example "record, flame, ..."
 std::string help_text();
 
-// Returns the command that a misspelt name most likely means; nullptr if no name is similar.
+// Returns the command that a misspelt name most likely means, or nullptr if none has a similar name.
 const Entry* similar_command(std::string_view name);
 
 std::unique_ptr<Command> make_record();
@@ -55,9 +55,9 @@ std::unique_ptr<Command> make_split();
 std::unique_ptr<Command> make_import();
 std::unique_ptr<Command> make_dump();
 std::unique_ptr<Command> make_doctor();
-std::unique_ptr<Command> make_disassemble();  // not in command_table(); see disassemble.cpp
+std::unique_ptr<Command> make_disassemble();  // not in command_table(), because only gpuprof itself runs it
 std::unique_ptr<Command> make_completion();
-std::unique_ptr<Command> make_complete();  // not in command_table(); shell completions run it
+std::unique_ptr<Command> make_complete();  // not in command_table(), because only shell completions run it
 std::unique_ptr<Command> make_manual();
 
 }  // namespace gpuprof::cmd

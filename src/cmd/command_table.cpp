@@ -51,7 +51,7 @@ const Entry* find_command(std::string_view name) {
   if (found != table.end()) {
     return &*found;
   }
-  // Internal commands: gpuprof and the shell completions run them.
+  // Internal commands, which gpuprof itself and the shell completions run.
   static constexpr Entry kDisassemble = {symbolize::kDisassembleXe.data(), "print GPU code", make_disassemble};
   static constexpr Entry kComplete = {"__complete", "print completions for a command line", make_complete};
   return name == kDisassemble.name ? &kDisassemble : name == kComplete.name ? &kComplete : nullptr;

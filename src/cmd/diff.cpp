@@ -35,7 +35,7 @@ constexpr const char* kSides = "--";
 constexpr const char* kSidesHint = "gpuprof diff OLD NEW, or of several runs: gpuprof diff OLD... -- NEW...";
 constexpr size_t kPlainWidth = 80;
 
-// The files to compare: the first `old_files` are the old side, the others the new side.
+// The files to compare. The first `old_files` files are the old side, and the others are the new side.
 struct Sides {
   std::vector<std::string> files;
   size_t old_files = 0;
@@ -103,7 +103,7 @@ class Diff : public Command {
     return split();
   }
 
-  // Parses "OLD NEW" or "OLD... -- NEW...".
+  // Parses the arguments "OLD NEW" or "OLD... -- NEW...".
   [[nodiscard]] Result<Sides> split() const {
     std::vector<std::string> words = app_->remaining();
     const auto mark = std::find(words.begin(), words.end(), kSides);
@@ -142,7 +142,8 @@ class Diff : public Command {
     return sides;
   }
 
-  // Opens all profiles first, to report wrong names and unwritable outputs at once. Then reads one per core at a time.
+  // First opens all profiles, to report wrong names and unwritable outputs immediately. Then reads one profile per
+  // core at a time.
   [[nodiscard]] Result<std::vector<Run>> read_all(const Sides& sides) const {
     std::vector<profile::Reader> readers;
     std::vector<FileId> opened;
@@ -163,7 +164,7 @@ class Diff : public Command {
         const auto policy = cores > 1 ? std::launch::async : std::launch::deferred;
         const std::string name = input_name(sides.files[at]);
         reading.push_back(std::async(policy, [this, name, reader = std::move(readers[at])]() mutable {
-          profile::Reader own = std::move(reader);  // so that the file is closed when this task ends
+          profile::Reader own = std::move(reader);  // closes the file when this task ends
           return compare::read_run(own, name, stack_options_);
         }));
       }
@@ -177,7 +178,7 @@ class Diff : public Command {
     return runs;
   }
 
-  // Skips subsets, because two time windows of one recording can be compared.
+  // Skips subsets, because users may compare two time windows of one recording.
   static void warn_of_copies(const std::vector<Run>& runs) {
     analyze::SeenRecordings seen;
     for (const Run& run : runs) {

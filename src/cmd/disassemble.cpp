@@ -1,4 +1,4 @@
-// An internal command: gpuprof runs itself to read hostile GPU code (symbolize/gpu/xe_disassembler.h).
+// An internal command. gpuprof runs itself with it to read hostile GPU code (symbolize/gpu/xe_disassembler.h).
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

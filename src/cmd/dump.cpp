@@ -24,7 +24,7 @@ namespace {
 
 namespace p = gpuprof::profile;
 
-// Prints records as "kind key=value key=value ...", with the values that ids refer to.
+// Prints records as "kind key=value key=value ...". Instead of ids, it prints the values to which they refer.
 class Printer {
  public:
   Printer(const p::Tables& tables, TextStream& stream) : tables_(tables), stream_(stream), out_(stream.text()) {}
@@ -78,7 +78,7 @@ class Printer {
     number("process", index(id));
     return process == nullptr ? *this : number("pid", process->pid);
   }
-  // The optional_*() functions print rare fields only if they are set.
+  // The functions optional_*() print rare fields only if they are set.
   Printer& optional_stack(std::string_view name, p::StackId id) { return index(id) == 0 ? *this : stack(name, id); }
   Printer& optional_string(std::string_view name, p::StringId id) { return index(id) == 0 ? *this : string(name, id); }
   Printer& optional_number(std::string_view name, uint64_t value) { return value == 0 ? *this : number(name, value); }
@@ -88,7 +88,7 @@ class Printer {
     const p::Work* work = tables_.work(id);
     return work == nullptr ? *this : work_fields(*work);
   }
-  // Prints enough to identify the work. Its GPU, HOST or LAUNCH line has all fields.
+  // Prints enough of a WORK to identify it. The line of its GPU, HOST or LAUNCH record has all fields.
   Printer& short_work(p::WorkId id) {
     number("work", index(id));
     const p::Work* work = tables_.work(id);
@@ -114,7 +114,8 @@ class Printer {
     }
     return (r.flags & p::kWorkUnsampled) != 0 ? word("unsampled", "yes") : *this;
   }
-  // Prints all fields of a record in the order of its line. Some record types have an overload of put() instead.
+  // Prints all fields of a record in the order of its line. For some record types, an overload of put() does it
+  // instead.
   template <typename R>
   void put(const R& r) {
     kind(kind_of(r));
@@ -124,7 +125,8 @@ class Printer {
       } else if constexpr (F::kForm == p::Form::own_id) {
         number(field.name, index(value));
       } else if constexpr (std::is_same_v<T, p::WorkId>) {
-        // GPU, HOST and LAUNCH lines print all fields of their WORK. Other lines print only what identifies it.
+        // The lines of GPU, HOST and LAUNCH records have all fields of their WORK. Other lines have only what
+        // identifies it.
         constexpr bool kMeasured =
             std::is_same_v<R, p::Gpu> || std::is_same_v<R, p::Host> || std::is_same_v<R, p::Launch>;
         kMeasured ? work(value) : short_work(value);
@@ -169,7 +171,7 @@ class Printer {
   }
   void put_field(std::string_view /*name*/, std::span<const p::Latency::Bucket> buckets) {
     for (const p::Latency::Bucket& bucket : buckets) {
-      // bucket_low() and bucket_high() are valid, as the reader rejects lines with invalid buckets.
+      // bucket_low() and bucket_high() may be called, because the reader rejects lines with invalid buckets.
       const std::string range =
           std::to_string(p::bucket_low(bucket.bucket)) + ".." + std::to_string(p::bucket_high(bucket.bucket)) + "ns";
       number(range, bucket.count);
@@ -186,7 +188,7 @@ class Printer {
       } else {
         put_frame(element.frame);
       }
-      stream_.checkpoint();  // one record may print many long names, so limit the buffered text
+      stream_.checkpoint();  // a record may print many long names, so limits the buffered text
     }
   }
   void put(const p::Work& r) { kind(kind_of(r)).number("id", index(r.id)).work_fields(r); }
@@ -243,9 +245,9 @@ class Dump : public Command {
         printer.print(record);
       }
       out.checkpoint();
-      return out.failed() ? Status(Error{}) : Status();  // stops reading; finish() returns the actual error
+      return out.failed() ? Status(Error{}) : Status();  // stops reading; finish() returns the real error
     });
-    // Also writes what was read before an error.
+    // Also writes the records that were read before an error.
     RETURN_IF_ERROR(out.finish());
     if (done && reader.cut_short()) {
       log::warn("the profile is cut short: its last line is not finished");

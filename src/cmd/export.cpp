@@ -28,10 +28,10 @@
 namespace gpuprof::cmd {
 namespace {
 
-// A format that holds sums per call path, kernel and process, unlike the timeline formats.
+// A format with sums per call path, kernel and process, and without times of single work items.
 struct Format {
   const char* word;
-  const char* advice;  // printed after the name of the written file
+  const char* advice;  // printed after "wrote FILE"
   bool is_text;
   Status (*fits)(const analyze::Walk& walk);
   void (*write)(analyze::Walk& walk, TextStream& out);
@@ -50,7 +50,7 @@ constexpr std::array<Format, 5> kFormats = {{
 constexpr const char* kChrome = "chrome";
 constexpr const char* kPerfetto = "perfetto";
 constexpr const char* kSqlite = "sqlite";
-constexpr uint64_t kManyBytes = 500'000'000;  // larger JSON files make viewers slow, or fail
+constexpr uint64_t kManyBytes = 500'000'000;  // larger JSON files make viewers slow or crash them
 
 std::vector<std::string> format_words() {
   std::vector<std::string> words = {kChrome, kPerfetto, kSqlite};

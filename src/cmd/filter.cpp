@@ -22,7 +22,7 @@ namespace {
 
 using analyze::Aspect;
 
-// Parses "3" or "0-7,12".
+// Parses numbers and ranges: "3" or "0-7,12".
 Result<analyze::NumberRanges> parse_ranges(const std::string& option, const std::string& text) {
   analyze::NumberRanges ranges;
   for (size_t begin = 0; begin <= text.size();) {

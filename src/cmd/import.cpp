@@ -21,7 +21,7 @@ namespace gpuprof::cmd {
 namespace {
 
 struct Totals {
-  uint64_t samples = 0;  // merge() checks that the sum does not overflow
+  uint64_t samples = 0;  // merge() checks that the sum of all inputs does not overflow
   uint64_t kernels = 0;
   uint64_t stacks = 0;
 

@@ -55,7 +55,7 @@ class Ranks : public Command {
     auto code = look();
     if (!code && code.error().exit_code == kExitFailure) {
       Error error = std::move(code).error();
-      error.exit_code = kExitUsage;  // exit code 1 reports a lagging rank
+      error.exit_code = kExitUsage;  // the exit code 1 reports a rank that lags behind
       return error;
     }
     return code;
@@ -94,7 +94,8 @@ class Ranks : public Command {
     return !verdict.inconclusive.empty() ? kExitInconclusive : verdict.laggards.empty() ? 0 : kExitLag;
   }
 
-  // Checks that the profile has what a comparison of ranks needs. The hint names the option of `record` that adds it.
+  // Checks that the profile has what the comparison of ranks needs. The hint names the option of `record` that is
+  // missing.
   [[nodiscard]] Status check(const analyze::Job& job) const {
     if (job.ranks().empty() && job.without_rank() > 0) {
       return Error{"the profile names no " + by_ +

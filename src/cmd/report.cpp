@@ -17,7 +17,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-// Table sizes before the report is shortened to fit a screen. No screen has space for larger tables.
+// Limits of the tables, before the report is shortened to fit on a screen. No screen has space for larger tables.
 constexpr analyze::SummaryOptions::Limits kScreen{.work = 16, .functions = 50, .paths = 8, .others = 4};
 
 constexpr size_t kScreenLines = 60;
@@ -114,7 +114,7 @@ class Report : public Command {
   output::ReportOptions shape_{.width = 0};
   const CLI::Option* top_option_ = nullptr;
   const CLI::Option* by_option_ = nullptr;
-  size_t top_ = 20;  // for --json
+  size_t top_ = 20;  // only for --json
   std::string by_;
   std::string sort_;
   PatternOption kernel_;

@@ -24,7 +24,8 @@ int print_libbpf(enum libbpf_print_level level, const char* format, va_list args
   return 0;
 }
 
-// Returns how many stacks can be walked at the same time: more than CPUs, as a walk may sleep for paged-out memory.
+// Returns how many stacks can be walked at the same time. This is more than the number of CPUs, because a walk may
+// sleep until memory that was paged out is read.
 uint32_t slot_count() {
   const int cpus = libbpf_num_possible_cpus();
   return std::bit_ceil(static_cast<uint32_t>(cpus > 8 ? cpus * 2 : 16));
@@ -54,7 +55,7 @@ gpuprof_bpf_config make_bpf_config() {
   constexpr ino_t kInitialPidNamespace = 0xEFFFFFFC;  // PROC_PID_INIT_INO of the kernel
   struct stat info {};
   gpuprof_bpf_config config{};
-  // The programs must report pids of the recorder's pid namespace, which in a container is not the initial one.
+  // The programs must report pids of the recorder's pid namespace. In a container, that is not the initial one.
   if (::stat("/proc/self/ns/pid", &info) == 0 && info.st_ino != kInitialPidNamespace) {
     config.pidns_device = info.st_dev;
     config.pidns_inode = info.st_ino;

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, kCoverageCounts> kWords = {
     "unsampled",       "without_stack", "without_launch", "before_attach",   "samples_without_launch",
     "samples_foreign", "outside_range", "stack_whole",    "stack_truncated", "stack_no_python"};
 
-// An unknown reason counts as lost work.
+// An unknown reason counts as a loss of work.
 uint64_t sum_of(const std::map<std::string, uint64_t>& losses, Missing what) {
   uint64_t lost = 0;
   for (const auto& [reason, count] : losses) {

@@ -1,4 +1,4 @@
-// Defines coverage (how much GPU work has a CPU stack) for the recorder's summary, the readers and --min-coverage.
+// Defines coverage: how much GPU work has a CPU stack. The recorder's summary, the readers and --min-coverage use it.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace gpuprof::profile {
 
-// The counters of COVERAGE lines; FORMAT.md explains each. launches == matched + captured + failed + without_record.
+// The counters of COVERAGE lines, which FORMAT.md explains. launches == matched + captured + failed + without_record.
 enum class CoverageCount : uint8_t {
   launches,
   matched,
@@ -30,21 +30,23 @@ inline constexpr size_t kCoverageCounts = static_cast<size_t>(CoverageCount::sta
 
 std::string_view word(CoverageCount what);
 
-// Coverage of GPU records. In a profile without GPU records: coverage of launches, or of stall samples.
+// The coverage of GPU records. If a profile has no GPU records, this is the coverage of launches or of stall samples.
 struct WorkCoverage {
   uint64_t recorded = 0;
-  uint64_t with_stack = 0;  // records whose launch has a CPU stack; extrapolated stacks do not count
-  uint64_t lost = 0;        // known to have existed, but not recorded
+  // Number of records whose launch has a CPU stack. Extrapolated stacks do not count.
+  uint64_t with_stack = 0;
+  uint64_t lost = 0;  // number of records that existed but were not recorded
 
   [[nodiscard]] bool any() const { return recorded > 0 || lost > 0; }
-  // 100 * with_stack / (recorded + lost). 0 if both are 0, because such a profile explains nothing.
+  // Returns 100 * with_stack / (recorded + lost). Returns 0 if both are 0, because such a profile explains nothing.
   [[nodiscard]] double percent() const;
-  [[nodiscard]] std::string percent_text() const;  // "97.34%", rounded down
-  [[nodiscard]] uint64_t all() const;              // recorded + lost, clamped to 2^64 - 1
+  [[nodiscard]] std::string percent_text() const;  // rounded down, for example "97.34%"
+  [[nodiscard]] uint64_t all() const;              // recorded + lost, at most 2^64 - 1
 };
 
-// Returns how many GPU work items are missing. LOSS lines and launches without GPU work may count the same work items,
-// so this is the larger of the two numbers. Unknown LOSS reasons count as work. `losses` must sum to less than 2^64.
+// Returns how many GPU work items are missing. LOSS lines and launches without GPU work may count the same items, so
+// this is the larger of both numbers, not their sum. Unknown LOSS reasons count as lost work. `losses` must sum to
+// less than 2^64.
 uint64_t lost_gpu_work(const std::map<std::string, uint64_t>& losses, uint64_t launches_without_record);
 
 uint64_t lost_samples(const std::map<std::string, uint64_t>& losses);

@@ -107,7 +107,7 @@ bool Fields::wide(std::string_view field, Uint128& out) {
     value = value * 10 + static_cast<unsigned>(*p - '0');
   }
   if (p == at_ || !ends_field(p)) {
-    return slow_number(field, value);  // no valid number: slow_number() only fails, and sets reason()
+    return slow_number(field, value);  // the number is invalid: slow_number() sets reason() and returns false
   }
   const std::string_view digits(at_, static_cast<size_t>(p - at_));
   step_over(p);

@@ -1,4 +1,4 @@
-// Takes the fields of one line, from left to right. Internal to the reader.
+// Parses the fields of one line, from left to right. Internal to the reader.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace gpuprof::profile {
 
-// Every function takes the next field. It returns false and sets reason() if the field is missing or malformed. A '\n'
-// or '\r' must follow the line in memory, because the loops over digits have no bounds check.
+// Every function parses the next field. It returns false and sets reason() if the field is missing or malformed. In
+// memory, a '\n' or '\r' must follow the line, because the loops over digits do not check for its end.
 class Fields {
  public:
-  // If has_fields, `begin` is the byte after the ';' that ends the kind. `escaped`: values may hold \xHH.
+  // If has_fields, `begin` is the byte after the ';' that ends the kind. `escaped` says that values may contain \xHH.
   Fields(char* begin, char* end, bool has_fields, bool escaped)
       : at_(has_fields ? begin : nullptr), end_(end), escaped_(escaped) {}
 
@@ -30,7 +30,7 @@ class Fields {
       value = value * 10 + digit;
       ++p;
     }
-    // 19 digits can not overflow. slow_number() parses everything else.
+    // A number of up to 19 digits can not overflow. slow_number() parses all others.
     if (p == at_ || p - at_ > kSafeDigits || !ends_field(p)) {
       return slow_number(field, out);
     }
@@ -50,12 +50,12 @@ class Fields {
   }
 
   bool wide(std::string_view field, Uint128& out);
-  bool offset(std::string_view field, uint64_t& out);        // 0x and hexadecimal digits, or decimal
-  bool text(std::string_view field, std::string_view& out);  // unescaped in place
-  bool rest(std::string_view field, std::string_view& out);  // the rest of the line; keeps escapes
-  bool word(std::string_view field, std::string_view& out);  // up to the next ';'; keeps escapes
-  bool element(StackElement& out);                           // an element of a USTACK or KSTACK
-  bool done();                                               // succeeds if no field is left
+  bool offset(std::string_view field, uint64_t& out);        // hexadecimal with 0x, or decimal
+  bool text(std::string_view field, std::string_view& out);  // unescapes the field in place
+  bool rest(std::string_view field, std::string_view& out);  // takes the rest of the line, and keeps escapes
+  bool word(std::string_view field, std::string_view& out);  // takes the text up to the next ';', and keeps escapes
+  bool element(StackElement& out);
+  bool done();  // returns true if no field is left
 
   [[nodiscard]] bool at_end() const { return at_ == nullptr; }
   [[nodiscard]] bool empty_to_end() const { return at_ == end_; }  // exactly one field is left, and it is empty
@@ -70,11 +70,12 @@ class Fields {
   bool slow_number(std::string_view field, uint64_t& out);
   bool hexadecimal(std::string_view field, std::string_view digits, uint64_t& out);
   bool unescape(std::string_view field, char* begin, char* end, std::string_view& out);
-  char* take(std::string_view field, char*& begin);  // returns the end of the next field; null if no field is left
+  // Returns the end of the next field and sets `begin` to its start. Returns null if no field is left.
+  char* take(std::string_view field, char*& begin);
   [[nodiscard]] bool ends_field(const char* p) const { return p == end_ || *p == ';'; }
   void step_over(const char* p) { at_ = p == end_ ? nullptr : at_ + (p - at_) + 1; }
 
-  char* at_;  // null after the last field was taken
+  char* at_;  // null after the last field
   char* end_;
   bool escaped_;
   std::string reason_;

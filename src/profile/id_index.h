@@ -8,8 +8,8 @@
 
 namespace gpuprof::profile {
 
-// Stores small ids in an array, others in a hash table. So the memory is proportional to the number of ids, however
-// large the ids are that a hostile file chooses.
+// Stores small ids in an array, and other ids in a hash table. So a hostile file cannot make it use much memory by
+// choosing large ids: the memory is proportional to the number of ids.
 class IdIndex {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -21,7 +21,7 @@ class IdIndex {
     return sparse_.empty() ? kNone : find_sparse(id);
   }
   [[nodiscard]] bool has(uint32_t id) const { return find(id) != kNone; }
-  // Always inlined: gcc removes the call of a function whose only effect is a prefetch.
+  // Always inlined, because gcc removes the call of a function whose only effect is a prefetch.
   [[gnu::always_inline]] void prefetch(uint32_t id) const {
     if (id < dense_.size()) {
       __builtin_prefetch(&dense_[id]);

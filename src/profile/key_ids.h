@@ -17,7 +17,7 @@ class KeyIds {
  public:
   using Key = std::array<uint64_t, kWords>;
 
-  // Returns the key's id (the first one is 1), and whether the id is new.
+  // Returns the id of the key and whether it is new. The first key gets the id 1.
   std::pair<uint32_t, bool> intern(const Key& key) {
     const uint64_t h = hash(key);
     const size_t at = slots_.find(h, [&](uint32_t position) { return keys_[position] == key; });
@@ -40,8 +40,8 @@ class KeyIds {
   }
 
   std::vector<Key> keys_;
-  SlotTable slots_;                // positions in keys_
-  uint64_t seed_ = random_seed();  // random, so that a file can not choose keys that all hit one slot
+  SlotTable slots_;
+  uint64_t seed_ = random_seed();  // random, because a file could otherwise choose keys that all have the same slot
 };
 
 }  // namespace gpuprof::profile

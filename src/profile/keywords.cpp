@@ -6,7 +6,7 @@
 namespace gpuprof::profile {
 namespace {
 
-// Each array has the order of its enumeration.
+// The words of each array are in the order of its enumeration.
 constexpr std::array<std::string_view, 8> kFrameKinds = {"native",      "inlined", "kernel",  "python",
                                                          "interpreter", "gpu",     "unknown", "truncated"};
 constexpr std::array<std::string_view, 20> kOps = {

@@ -1,4 +1,4 @@
-// Converts between enumerators and their words in profile lines.
+// Converts enumerators to words in profile lines, and back.
 #pragma once
 
 #include <cstdint>

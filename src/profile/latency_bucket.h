@@ -1,4 +1,5 @@
-// The buckets of LATENCY records (see FORMAT.md): exact below 8 ns, then eight buckets per power of two.
+// The buckets of LATENCY records (see FORMAT.md). Below 8 ns, each value has a bucket. Above, each power of two has
+// eight.
 #pragma once
 
 #include <bit>
@@ -16,7 +17,7 @@ constexpr uint32_t bucket_of(uint64_t ns) {
   return 8 * (highest - 2) + static_cast<uint32_t>((ns >> (highest - 3)) & 7U);
 }
 
-// The smallest and the largest value of a bucket, both inclusive. Requires bucket < kLatencyBuckets.
+// Return the smallest and the largest value in a bucket. `bucket` must be less than kLatencyBuckets.
 constexpr uint64_t bucket_low(uint32_t bucket) {
   return bucket < 8 ? bucket : (uint64_t{8} + bucket % 8) << (bucket / 8 - 1);
 }

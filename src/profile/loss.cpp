@@ -10,7 +10,7 @@ struct Entry {
   LossReason reason;
   std::string_view word;
   Missing missing;
-  // The counter that a target increments. GPUPROF_LOSS_COUNT: only the recorder counts this reason.
+  // The counter that a target increments for this reason. GPUPROF_LOSS_COUNT: only the recorder counts the reason.
   gpuprof_loss counted = GPUPROF_LOSS_COUNT;
 };
 

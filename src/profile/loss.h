@@ -1,4 +1,4 @@
-// The list of reasons why something is missing from a profile. FORMAT.md explains each one.
+// The reasons why something is missing from a profile. FORMAT.md explains each of them.
 #pragma once
 
 #include <cstddef>
@@ -36,17 +36,16 @@ enum class LossReason : uint8_t {
 };
 inline constexpr size_t kLossReasons = static_cast<size_t>(LossReason::unknown_function) + 1;
 
-// What the profile lacks because of a loss.
 enum class Missing : uint8_t {
-  work,     // GPU records, and their time
-  samples,  // samples of GPU code
+  work,  // GPU records, and their time
+  samples,
   details,  // details of work that is in the profile
 };
 
-// The word in a LOSS line.
+// Returns the word that stands for the reason in a LOSS line.
 std::string_view word(LossReason reason);
 std::optional<LossReason> loss_reason_of(std::string_view word);
-// Returns the reason that a loss counter in a target's memory counts. Requires counted < GPUPROF_LOSS_COUNT.
+// Returns the reason for a loss counter of a target. `counted` must be less than GPUPROF_LOSS_COUNT.
 LossReason loss_reason_of(gpuprof_loss counted);
 Missing missing(LossReason reason);
 

@@ -1,4 +1,4 @@
-// Parses lines that hold only numbers, many bytes at a time. Internal to the reader.
+// Parses lines that consist of numbers, many bytes at a time. Internal to the reader.
 #pragma once
 
 #include <bit>
@@ -12,17 +12,19 @@
 
 namespace gpuprof::profile {
 
-// Parses numbers as Writer formats them. If take() or last() returns false, use Fields, which parses all valid lines.
+// Parses numbers in the form that Writer gives them. If take() or last() returns false, parse the line with Fields,
+// which accepts all valid lines.
 class NumberRow {
  public:
-  // This number of bytes after `limit` must be readable; their values do not matter.
+  // The memory must be readable for this many bytes after `limit`. Their values do not matter.
   static constexpr size_t kSlack = 64 + sizeof(uint64_t);
 
-  // `begin` is the first digit. The line's newline must lie before `limit`.
+  // `begin` is the first digit. The newline that ends the line must be before `limit`.
   NumberRow(const char* begin, const char* limit)
       : at_(begin), limit_(limit), block_(begin), ends_(non_digits(begin)) {}
 
-  // This and the functions below are inlined into the loop over a row's fields, so that the state stays in registers.
+  // Like the functions below, this is inlined into the loop over the fields of a row, so that the state stays in
+  // registers.
   template <typename Number>
   [[gnu::always_inline]] bool take(Number& out) {
     return number(';', out);
@@ -32,14 +34,13 @@ class NumberRow {
     return number('\n', out);
   }
 
-  // The position after the fields taken so far.
   [[nodiscard]] const char* at() const { return at_; }
 
  private:
   static constexpr size_t kBlock = 64;
 
-  // `Number` has 32 bits (ids), 64 or 128. Fails if the number does not fit. Also fails above 64 bits if
-  // `Number` has 128; then the caller uses Fields.
+  // `Number` has 32 bits (ids), 64 or 128. Returns false if the number does not fit. With 128 bits, it also returns
+  // false for a number of more than 64 bits, which the caller parses with Fields.
   template <typename Number>
   [[gnu::always_inline]] bool number(char end_byte, Number& out) {
     uint64_t value = 0;
@@ -71,13 +72,14 @@ class NumberRow {
     return long_number(begin, size, out);
   }
 
-  // Returns a bit for each of 64 bytes, set if the byte is not a digit.
+  // Returns a mask for 64 bytes. A bit is set if its byte is not a digit.
   static uint64_t non_digits(const char* p) {
     uint64_t mask = 0;
 #if defined(__SSE2__)
     for (unsigned at = 0; at < kBlock; at += 16) {
       const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + at));
-      // '0' becomes the smallest signed byte, so that digits are the ten smallest values.
+      // Changes '0' to the smallest signed byte. Then the digits are the ten smallest values, and one comparison
+      // finds them.
       const __m128i shifted = _mm_add_epi8(bytes, _mm_set1_epi8(static_cast<char>(0x80 - '0')));
       const __m128i odd = _mm_cmpgt_epi8(shifted, _mm_set1_epi8(static_cast<char>(0x80 + 9)));
       mask |= uint64_t{static_cast<uint32_t>(_mm_movemask_epi8(odd))} << at;
@@ -96,7 +98,8 @@ class NumberRow {
     return std::endian::native == std::endian::little ? bytes : __builtin_bswap64(bytes);
   }
 
-  // Parses eight digits, the first one in the lowest byte: joins them to pairs, then to fours, then all.
+  // Parses eight digits. The first one is in the lowest byte. Joins them to pairs, the pairs to groups of four, and
+  // these to a number.
   [[gnu::always_inline]] static uint64_t join_digits(uint64_t digits) {
     constexpr uint64_t kPairs = 10 * 0x100 + 1;
     constexpr uint64_t kFours = 100 * 0x10000 + 1;
@@ -112,7 +115,6 @@ class NumberRow {
     return join_digits((load(p) ^ kZeros) << (64 - 8 * size));
   }
 
-  // Parses up to 19 digits, which can not overflow.
   static bool long_number(const char* p, size_t size, uint64_t& out) {
     if (size == 0 || size > 19) {
       return false;
@@ -128,7 +130,8 @@ class NumberRow {
   const char* at_;
   const char* limit_;
   const char* block_;
-  uint64_t ends_;  // bit i: byte i of the block is a separator behind a field that was not taken yet
+  // Bit i is set if byte i of the block is a separator after a field that was not taken yet.
+  uint64_t ends_;
 };
 
 }  // namespace gpuprof::profile

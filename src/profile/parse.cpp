@@ -17,7 +17,8 @@
 namespace gpuprof::profile {
 namespace {
 
-// Limit of META, LOSS and COVERAGE lines, because readers keep them all, in far more memory than the lines need.
+// Limit of the META, LOSS and COVERAGE lines. Readers store all of them, in far more memory than the lines take in
+// the file.
 constexpr uint64_t kMostRemarks = 1'000'000;
 
 struct Input {
@@ -25,7 +26,7 @@ struct Input {
   ParseContext& context;
 };
 
-// Takes one field according to its type. `name` is for messages.
+// Parses one field as its type requires. `name` is for messages.
 template <typename Number>
 requires std::unsigned_integral<Number> || AnyId<Number>
 [[gnu::always_inline]] inline bool take(Input& x, std::string_view name, Number& out) {
@@ -62,7 +63,7 @@ bool take(Input& x, std::string_view name, Phase& out) {
   return take_word(x, name, phase_of, "is not a phase of a launch", out);
 }
 
-// Takes the remaining elements of the line into `list`, to which `out` then points. The next line reuses `list`.
+// Parses the rest of the line as elements of `list`, and makes `out` point to them. The next line reuses `list`.
 template <typename T, typename TakeOne>
 bool take_list(Input& x, size_t most, const char* too_many, const TakeOne& take_one, std::vector<T>& list,
                std::span<const T>& out) {
@@ -101,7 +102,6 @@ bool take(Input& x, std::string_view name, std::span<const Latency::Bucket>& out
       x.context.buckets, out);
 }
 
-// Checks what must hold between the fields of a record.
 template <typename R>
 bool check(Input& x, const R& r) {
   if constexpr (std::is_same_v<R, Meta> || std::is_same_v<R, Coverage> || std::is_same_v<R, Loss>) {
@@ -131,12 +131,12 @@ bool check(Input& x, const Gpu& r) {
   return check_sums(x, r);
 }
 bool check(Input& x, const Host& r) {
-  // A group of page faults has one duration, so count * min_ns says nothing.
+  // A group of page faults has one duration, so count * min_ns means nothing.
   const bool possible = r.min_ns <= r.max_ns && r.max_ns <= r.sum_ns;
   return possible || x.in.fail("not min_ns <= max_ns <= sum_ns");
 }
 
-// Each bucket must lie between those of min_ns and max_ns, and the buckets together must hold all values.
+// Checks that each bucket is between those of min_ns and max_ns, and that the buckets together hold all values.
 bool check(Input& x, const Latency& r) {
   if (!check_sums(x, r)) {
     return false;
@@ -193,9 +193,11 @@ constexpr std::array<Kind, sizeof...(Rs) + 1> kinds() {
 constexpr auto kKinds =
     kinds<Gpu, EuStall, Share, Event, Idle, Call, Host, Launch, Work, GpuPlace, GpuInstruction, GpuCount, Span, String,
           Frame, Stack, Latency, Range, Meta, Process, Device, GpuModule, Sampling, Window, Coverage, Loss, End>();
-static_assert(kKinds.size() == std::variant_size_v<Record>);  // Stack has two kinds, Unknown none, others one
+// Stack has two kinds, Unknown has none, and each other type has one.
+static_assert(kKinds.size() == std::variant_size_v<Record>);
 
-// Returns nullptr for all kinds but the two that can have millions of lines. This is faster than find_kind().
+// Returns the kind if it is one of the two kinds of which a profile may have millions of lines, else nullptr. This is
+// faster than find_kind().
 const Kind* frequent_kind(std::string_view line) {
   if (line.starts_with("GPU;")) {
     return kKinds.data();

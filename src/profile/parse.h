@@ -12,33 +12,34 @@ namespace gpuprof::profile {
 
 struct Line {
   char* begin = nullptr;
-  char* end = nullptr;  // end of the content; the newline (or "\r\n") follows
+  char* end = nullptr;  // end of the content, which a newline or "\r\n" follows
 };
 
-// More stack frames and inlined functions than real code has. These limits bound the memory for a hostile line.
+// Limits of stack frames and inlined functions, to bound the memory for a hostile line. Real code has fewer.
 inline constexpr size_t kMostFrames = 65536;
 inline constexpr size_t kMostPlaceFrames = 1024;
 
 inline constexpr const char* kNoRecord = "this is not a record: a line begins with its kind, in upper case";
 
-// Checks that `count` values between min_ns and max_ns can have the sum sum_ns.
+// Checks that sum_ns can be the sum of `count` values between min_ns and max_ns.
 template <typename Sums>
 constexpr bool is_plausible(const Sums& r) {
   return Uint128{r.count} * r.min_ns <= r.sum_ns && r.sum_ns <= Uint128{r.count} * r.max_ns;
 }
 
 struct ParseContext {
-  std::vector<StackElement> elements;    // what a Stack's span points to
-  std::vector<FrameId> frames;           // what a GpuPlace's span points to
-  std::vector<Latency::Bucket> buckets;  // what a Latency's span points to
-  uint64_t remarks = 0;                  // META, LOSS and COVERAGE lines so far
-  std::string reason;                    // why parse_line() returned no record
+  std::vector<StackElement> elements;    // memory for the span of a Stack
+  std::vector<FrameId> frames;           // memory for the span of a GpuPlace
+  std::vector<Latency::Bucket> buckets;  // memory for the span of a Latency
+  uint64_t remarks = 0;
+  std::string reason;  // why parse_line() returned no record
 };
 
-// Parses `line` into `record`, or leaves `record` empty and sets context.reason. Unescapes the text of `line` in place.
+// Parses `line` into `record`. If that fails, leaves `record` empty and sets context.reason. Unescapes text in the
+// memory of `line`.
 void parse_line(Line line, ParseContext& context, std::optional<Record>& record);
 
-// True if a later version could use the text as a new kind.
+// Returns whether a later version of gpuprof could use the text as a new kind.
 bool looks_like_a_kind(std::string_view text);
 
 }  // namespace gpuprof::profile

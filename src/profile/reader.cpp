@@ -21,8 +21,9 @@ namespace gpuprof::profile {
 namespace {
 
 constexpr size_t kFirstBuffer = size_t{64} << 10U;
-constexpr size_t kChunk = size_t{256} << 10U;  // fits the second-level cache, together with the records made from it
-constexpr size_t kMostRows = 64;               // rows of a batch; fits the first-level cache
+// The bytes and the records made from them fit into the second-level cache.
+constexpr size_t kChunk = size_t{256} << 10U;
+constexpr size_t kMostRows = 64;  // the rows of a batch fit into the first-level cache
 constexpr size_t kMaxLine = size_t{64} << 20U;
 constexpr std::string_view kMagic = "GPUPROF;";
 constexpr std::string_view kRecordHint = "use a profile that `gpuprof record` has written";
@@ -32,7 +33,7 @@ struct Magic {
   std::string_view bytes;
   const char* tool;
 };
-// Compression formats that PackedInput does not support.
+// Compression formats that gpuprof recognizes but that PackedInput cannot unpack.
 constexpr Magic kCompressed[] = {{"\xfd"
                                   "7zXZ",
                                   "xzcat"},
@@ -49,7 +50,7 @@ class Lines {
 
   enum class Outcome { line, end, unfinished, too_long, failed };
 
-  // On `unfinished`, `line` is the beginning of the last line.
+  // If the outcome is `unfinished`, `line` is the beginning of the last line.
   Outcome next(Line& line) {
     size_t searched = 0;
     for (;;) {
@@ -68,7 +69,7 @@ class Lines {
         begin_ = end_;
         return size == 0 ? Outcome::end : Outcome::unfinished;
       }
-      if (size > kMaxLine + 1) {  // + 1: a '\r' may precede the newline
+      if (size > kMaxLine + 1) {  // the line may have one more byte, a '\r' before the newline
         return Outcome::too_long;
       }
       if (!fill()) {
@@ -77,11 +78,11 @@ class Lines {
     }
   }
 
-  // The buffered bytes, without taking them. NumberRow::kSlack bytes after them are readable.
+  // Returns the buffered bytes without consuming them. NumberRow::kSlack more bytes in memory are readable.
   [[nodiscard]] std::string_view ready() const { return {buffer_.get() + begin_, end_ - begin_}; }
   void skip(size_t bytes) { begin_ += bytes; }
 
-  // Returns the next `wanted` bytes without taking them. Returns fewer at the end of the input.
+  // Returns the next `wanted` bytes without consuming them. Near the end of the input, returns fewer.
   bool peek(std::string_view& out, size_t wanted) {
     while (end_ - begin_ < wanted && !at_eof_) {
       if (!fill()) {
@@ -92,7 +93,7 @@ class Lines {
     return true;
   }
 
-  // Unpacks the rest of the input from now on, including the bytes that were peeked at.
+  // Unpacks the rest of the input, including the bytes that peek() returned.
   void unpack() {
     packed_ = std::make_unique<PackedInput>(std::string_view(buffer_.get() + begin_, end_ - begin_));
     begin_ = end_ = 0;
@@ -141,13 +142,13 @@ class Lines {
       end_ -= begin_;
       begin_ = 0;
     }
-    // A small profile needs only a small buffer. If reads fill the buffer, it grows.
+    // A small profile needs only a small buffer. The buffer grows when reads fill it.
     const bool too_small = filled_ && capacity_ < kChunk;
     if (capacity_ > 0 && !too_small && capacity_ - end_ >= capacity_ / 2) {
       return;
     }
     const size_t capacity = std::max(kFirstBuffer, 2 * capacity_);
-    std::unique_ptr<char[]> larger(new char[capacity + NumberRow::kSlack]);  // not zeroed, because reads fill it
+    std::unique_ptr<char[]> larger(new char[capacity + NumberRow::kSlack]);  // not zeroed, because reads overwrite it
     if (end_ > 0) {
       std::memcpy(larger.get(), buffer_.get(), end_);
     }
@@ -194,15 +195,15 @@ struct Reader::State {
   std::string name;
   ReaderOptions options;
   ParseContext context;
-  std::optional<PublishedForm> published;  // set if the input has this form
-  std::optional<IaprofForm> tabbed;        // set if the input has this form
-  std::optional<Record> record;            // storage for the result of next_batch()
-  std::array<Gpu, kMostRows> gpu;          // storage for rows, like the next two arrays
+  std::optional<PublishedForm> published;  // only for an input in this form
+  std::optional<IaprofForm> tabbed;        // only for an input in this form
+  std::optional<Record> record;            // memory for the record in a batch
+  std::array<Gpu, kMostRows> gpu;          // memory for the rows in a batch, like the next two arrays
   std::array<EuStall, kMostRows> samples;
   std::array<Share, kMostRows> shares;
   uint64_t line = 0;
   uint64_t skipped_bad = 0;
-  uint64_t last_refused = 0;  // line number of the last rejected line
+  uint64_t last_refused = 0;
   uint64_t skipped_unknown = 0;
   bool cut_short = false;
 
@@ -229,8 +230,8 @@ struct Reader::State {
   Batch take_rows();
   Status read_header(std::string_view begin);
   Status check_version(const Line& header);
-  // Parses a line into `out`, which must be empty. Leaves it empty if the line is not a record. Then context.reason
-  // says why, or is empty if the line holds no new information.
+  // Parses a line into `out`, which must be empty. If the line is not a record, leaves `out` empty, and
+  // context.reason says why. If the line holds nothing new, context.reason is empty.
   void parse(const Line& from, std::optional<Record>& out) {
     context.reason.clear();
     if (published) {
@@ -268,7 +269,7 @@ Status Reader::State::check_version(const Line& header) {
   return {};
 }
 
-// Takes the following rows of this kind that are complete in the buffer. Stops at any other line.
+// Parses the next rows of this kind, if they are completely in the buffer. Stops at a line of any other kind.
 template <typename Row>
 std::span<const Row> Reader::State::take_rows(std::array<Row, kMostRows>& rows) {
   constexpr std::string_view kKind = kLayout<Row>.kind;
@@ -312,9 +313,10 @@ Reader::Batch Reader::State::take_rows() {
   return batch;
 }
 
-// `begin`: the first bytes of the input, enough for the longest name of a kind; the complete input if it is shorter.
+// `begin` has the first bytes of the input. They are enough for the longest name of a kind, or are the complete
+// input.
 Status Reader::State::read_header(std::string_view begin) {
-  if (begin.empty()) {  // a pipe from a recording that failed before its first line
+  if (begin.empty()) {  // for example a pipe from a recording that failed before it wrote a line
     return Error{name + " is empty: this is not a profile", "`gpuprof record` may have failed: see its error messages"};
   }
   const std::string_view magic = begin.substr(0, std::min(begin.size(), kMagic.size()));
@@ -401,7 +403,7 @@ Result<Reader::Batch> Reader::next_batch() {
   return batch;
 }
 
-// Leaves `record` empty at the end of the input.
+// At the end of the input, leaves `record` empty.
 Status Reader::read_record(std::optional<Record>& record) {
   State& s = *state_;
   record.reset();
@@ -433,7 +435,7 @@ Status Reader::read_record(std::optional<Record>& record) {
     }
     ++s.line;
     if (line.begin == line.end) {
-      continue;  // empty lines are ignored
+      continue;
     }
     s.parse(line, record);
     if (record) {
@@ -441,7 +443,7 @@ Status Reader::read_record(std::optional<Record>& record) {
       return {};
     }
     if (s.context.reason.empty()) {
-      continue;  // the line holds no new information
+      continue;
     }
     if (!s.options.lenient) {
       return s.at_line(s.context.reason, kLineHint);

@@ -1,5 +1,6 @@
-// Reads a profile from any descriptor (file or pipe). Only this code parses profile lines. Also converts the published
-// forms of stall samples (FORMAT.md): WORK and GPU_PLACE records come before the first EUSTALL that needs them.
+// Reads a profile from any descriptor, such as a file or a pipe. All parsing of profile lines is here. Also converts
+// the published forms of stall samples (see FORMAT.md): WORK and GPU_PLACE records then come before the first EUSTALL
+// that refers to them.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ struct ReaderOptions {
 
 class Reader {
  public:
-  // Consecutive lines of one frequent kind, or one record. line() is that of the last line. Empty: the input has ended.
+  // Several consecutive lines of one frequent kind, or one record of any kind. line() is the number of the last line.
+  // Empty at the end of the input.
   struct Batch {
     Record* record = nullptr;
     std::span<const Gpu> gpu;
@@ -30,33 +32,35 @@ class Reader {
     [[nodiscard]] bool at_end() const { return record == nullptr && gpu.empty() && samples.empty() && shares.empty(); }
   };
 
-  // `name` names the input in errors. Fails if the input is not a profile, or has another major version.
+  // Errors name the input by `name`. Fails if the input is not a profile, or if its major version is not supported.
   static Result<Reader> open(UniqueFd fd, std::string name, ReaderOptions options = {});
 
-  static Result<Reader> open_text(std::string_view text, std::string name, ReaderOptions options = {});  // from memory
+  static Result<Reader> open_text(std::string_view text, std::string name, ReaderOptions options = {});
 
   Reader(Reader&&) noexcept;
   Reader& operator=(Reader&&) noexcept;
   ~Reader();
 
-  // Returns the next record, or nullopt at the end of the input. A last line without a newline, which a killed
-  // recorder leaves behind, is not parsed and sets cut_short().
+  // Returns the next record, or nullopt at the end of the input. A killed recorder may leave a last line without a
+  // newline: this line is not parsed, and sets cut_short().
   Result<std::optional<Record>> next();
 
-  // Like next(), but many rows of one kind at a time, without copies. The batch is valid until the next call.
+  // Like next(), but returns many rows of one kind at a time, without copying them. A batch is valid until the next
+  // call.
   Result<Batch> next_batch();
 
-  // Makes an Error "NAME:LINE: what" for the line that next() returned last. For checks beyond the line's syntax.
+  // Returns an Error "NAME:LINE: what" about the line of the last record. For checks of more than the line's syntax.
   [[nodiscard]] Error error_here(std::string_view what) const;
-  [[nodiscard]] Error error_at(uint64_t line, std::string_view what) const;  // like error_here(), for an earlier line
+  // Like error_here(), but about the line number `line`.
+  [[nodiscard]] Error error_at(uint64_t line, std::string_view what) const;
 
-  [[nodiscard]] uint64_t line() const;             // 1-based, of the last record
-  [[nodiscard]] bool is_published_form() const;    // stall samples of another tool, which have no END
-  [[nodiscard]] uint64_t skipped_bad() const;      // lines skipped because of `lenient`
-  [[nodiscard]] uint64_t skipped_unknown() const;  // records of unknown kinds
+  [[nodiscard]] uint64_t line() const;             // of the last record, from 1
+  [[nodiscard]] bool is_published_form() const;    // the input has stall samples of another tool, and no END
+  [[nodiscard]] uint64_t skipped_bad() const;      // number of lines skipped because of `lenient`
+  [[nodiscard]] uint64_t skipped_unknown() const;  // number of skipped records of unknown kinds
   [[nodiscard]] bool cut_short() const;
-  // For callers that skip a record for their own reason under `lenient`: counts its line as bad, at most once per line.
-  // Lines must come in ascending order.
+  // Counts a line as bad. For callers that, with `lenient`, skip a record for their own reason. Counts each line only
+  // once. The line numbers must ascend.
   void count_bad(uint64_t line);
   void count_bad() { count_bad(line()); }
   [[nodiscard]] bool lenient() const;

@@ -1,5 +1,5 @@
-// Lists the fields of every record, in the order of the line. The code that parses, writes, checks, compares and
-// translates records uses these lists. So a new field needs only one entry here.
+// Lists the fields of every record, in their order in the line. The code that parses, writes, checks, compares and
+// translates records uses these lists, so a new field needs an entry only here.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace gpuprof::profile {
 
-// Each kind of definition has its own id space.
+// Each kind of definition has ids of its own.
 enum IdSpace : uint8_t {
   kStringIds,
   kFrameIds,
@@ -29,11 +29,11 @@ enum IdSpace : uint8_t {
   kIdSpaces
 };
 
-// Properties of a field that its type does not imply.
+// What the type of a field does not say about the field.
 enum class Form : uint8_t {
   by_type,
-  own_id,        // the id that this definition assigns; never 0
-  kernel_stack,  // the id of a KSTACK; other StackId fields refer to a USTACK
+  own_id,        // the id that this definition assigns, which is never 0
+  kernel_stack,  // the id of a KSTACK; without this, a StackId refers to a USTACK
   hexadecimal,
 };
 
@@ -46,7 +46,7 @@ struct Field {
 
 template <typename... Fields>
 struct Layout {
-  std::string_view kind;  // the word that the line begins with
+  std::string_view kind;  // the word with which the line begins
   std::tuple<Fields...> fields;
 };
 
@@ -75,7 +75,7 @@ inline constexpr auto kLayout<Frame> = layout("FRAME", own_id(&Frame::id), field
                                               field("line", &Frame::line), field("module", &Frame::module),
                                               field("build_id", &Frame::build_id),
                                               field<Form::hexadecimal>("address", &Frame::address));
-// A kernel stack has the same layout. kind_of() returns KSTACK for it.
+// A kernel stack has the same fields. kind_of() returns KSTACK for it.
 template <>
 inline constexpr auto kLayout<Stack> = layout("USTACK", own_id(&Stack::id), field("frame", &Stack::elements));
 template <>
@@ -180,7 +180,7 @@ inline constexpr auto kLayout<End> = layout("END", field("end_ns", &End::end_ns)
                                             field("with_stack", &End::with_stack), field("samples", &End::samples),
                                             field("lost", &End::lost));
 
-// Returns the kind, the word that the record's line begins with.
+// Returns the kind of a record, which is the word with which its line begins.
 template <typename R>
 constexpr std::string_view kind_of(const R& record) {
   if constexpr (std::is_same_v<R, Stack>) {
@@ -193,7 +193,8 @@ inline std::string_view kind_of(const Record& record) {
   return std::visit([](const auto& r) { return kind_of(r); }, record);
 }
 
-// Calls visit(field, member) for each field until a call returns false. Returns whether all were true. R may be const.
+// Calls visit(field, member) for each field, until a call returns false. Returns whether all calls returned true. R
+// may be const.
 template <typename R, typename Visit>
 [[gnu::always_inline]] constexpr bool for_each_field(R& record, Visit&& visit) {
   return std::apply([&](const auto&... field) { return (visit(field, record.*field.member) && ...); },
@@ -201,7 +202,7 @@ template <typename R, typename Visit>
 }
 
 template <typename T>
-inline constexpr IdSpace kSpaceOf = kIdSpaces;  // T is not an id type
+inline constexpr IdSpace kSpaceOf = kIdSpaces;  // the value for a type T that is not an id
 template <>
 inline constexpr IdSpace kSpaceOf<StringId> = kStringIds;
 template <>
@@ -227,7 +228,6 @@ template <typename T>
 concept AnyId = kSpaceOf<T>
 != kIdSpaces;
 
-// Returns the id space of a definition.
 template <typename R>
 requires AnyId<decltype(R::id)>
 constexpr IdSpace own_space(const R& record) {
@@ -237,7 +237,7 @@ constexpr IdSpace own_space(const R& record) {
   return kSpaceOf<decltype(R::id)>;
 }
 
-// Returns the kind of the lines that define the ids of a space.
+// Returns the kind of the lines that define the ids of this space.
 constexpr std::string_view word(IdSpace space) {
   constexpr std::array<std::string_view, kIdSpaces> kSpaceWords = {"STRING",     "FRAME",     "USTACK",  "KSTACK",
                                                                    "PROCESS",    "DEVICE",    "RANGE",   "WORK",
@@ -246,7 +246,7 @@ constexpr std::string_view word(IdSpace space) {
 }
 
 // Calls visit(space, id) for each id that refers to a definition, until a call returns false. Returns whether all
-// returned true. Skips the id that a definition assigns, and the frames of a stack or GPU_PLACE.
+// calls returned true. Skips the id that a definition assigns, and the frames of a stack or GPU_PLACE.
 template <typename R, typename Visit>
 [[gnu::always_inline]] constexpr bool for_each_id(R& record, Visit&& visit) {
   return for_each_field(record, [&]<typename F, typename T>(const F& /*field*/, T& value) {
@@ -259,7 +259,8 @@ template <typename R, typename Visit>
   });
 }
 
-// True for records that define an id. A subset of a profile contains a definition if its other records refer to the id.
+// True for records that define an id. A subset of a profile contains a definition only if its other records refer to
+// the id.
 template <typename R>
 inline constexpr bool kIsDefinition = requires(R r) {
   own_space(r);

@@ -1,7 +1,8 @@
-// The records of a profile, one struct per line kind. See FORMAT.md. Only writer.h and reader.h format and parse them.
+// The records of a profile, with a struct for each kind of line (see FORMAT.md). Only writer.h formats lines, and
+// only reader.h parses them.
 //
-// Times and durations are nanoseconds, sizes are bytes. Ids belong to one profile, and 0 means "missing" everywhere.
-// string_views and spans from a Reader are valid until its next call.
+// Times and durations are in nanoseconds, and sizes in bytes. Ids belong to one profile, and the id 0 always means
+// "missing". The string_views and spans of a Reader's record are valid until its next call.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +12,14 @@
 
 namespace gpuprof::profile {
 
-inline constexpr int kFormatMajor = 3;  // the oldest version that readers must support; no earlier one was released
+// The oldest version that readers must support. No earlier version was released.
+inline constexpr int kFormatMajor = 3;
 inline constexpr int kFormatMinor = 3;
 
-// Typed indices: the compiler rejects a stack id where a string id is meant.
+// Ids have different types, so that the compiler rejects a stack id in the place of a string id.
 enum class StringId : uint32_t {};
 enum class FrameId : uint32_t {};
-enum class StackId : uint32_t {};  // USTACK and KSTACK have separate id spaces
+enum class StackId : uint32_t {};  // USTACK and KSTACK have separate ids
 enum class ProcessId : uint32_t {};
 enum class DeviceId : uint32_t {};
 enum class RangeId : uint32_t {};
@@ -33,7 +35,8 @@ constexpr uint32_t index(Id id) {
 
 __extension__ typedef unsigned __int128 Uint128;  // NOLINT(modernize-use-using): __extension__ needs a typedef
 
-struct Meta {  // describes the complete profile; a repeated key makes a list
+// Describes the complete profile. If a key is repeated, its values are a list.
+struct Meta {
   std::string_view key;
   std::string_view value;
 };
@@ -45,60 +48,63 @@ struct String {
 
 enum class FrameKind : uint8_t {
   native,       // user-space machine code
-  inlined,      // inlined into the frame before it (stacks are outermost first)
-  kernel,       // kernel space
-  python,       // a Python function; `name` is qualified if the interpreter knows the qualified name
-  interpreter,  // machine code of the Python interpreter itself, in a stack that has Python frames
-  gpu,          // a function in GPU code; `module` is the GPU module's name, `build_id` its hash
-  unknown,      // an address outside every mapping; `name` says what is known
-  truncated,    // stands for outer frames that could not be followed
+  inlined,      // inlined into the frame before it, as stacks are outermost first
+  kernel,       // code of the Linux kernel
+  python,       // a Python function; `name` is its qualified name if the interpreter knows it
+  interpreter,  // machine code of the Python interpreter, in a stack that has Python frames
+  gpu,          // a function in GPU code; `module` is the name of the GPU module, and `build_id` its hash
+  unknown,      // an address outside of every mapping; `name` says what is known about it
+  truncated,    // stands for the outer frames to which the walk did not get
 };
 
 struct Frame {
   FrameId id{};
   FrameKind kind = FrameKind::native;
-  StringId name{};       // demangled function, or "[libfoo.so+0x12ab]" without a symbol
-  StringId file{};       // source file
+  StringId name{};  // demangled function; without a symbol, "[libfoo.so+0x12ab]"
+  StringId file{};
   uint32_t line = 0;     // 0: unknown
   StringId module{};     // path of the mapped file
   StringId build_id{};   // lower-case hex
-  uint64_t address = 0;  // ELF virtual address in the module; for annotate and later symbolization
+  uint64_t address = 0;  // virtual address in the ELF module, for annotate and later symbolization
 };
 
-// One element of a USTACK or KSTACK: an address if is_address, else a text if `text` is not empty, else a frame.
+// One element of a USTACK or KSTACK. It is an address if is_address, else a text if `text` is not empty, else a
+// frame.
 struct StackElement {
-  FrameId frame{};  // 0 if another tool wrote the file: its stacks hold texts and addresses
+  // 0 if another tool wrote the file, because its stacks hold texts and addresses.
+  FrameId frame{};
   uint64_t address = 0;
   std::string_view text;
   bool is_address = false;
 };
 
 struct Stack {
-  bool kernel = false;  // KSTACK instead of USTACK
+  bool kernel = false;  // true for a KSTACK, false for a USTACK
   StackId id{};
   std::span<const StackElement> elements;  // outermost first
 };
 
-struct Process {  // one process image: an exec makes a new one
+// One process image. An exec makes a new one.
+struct Process {
   ProcessId id{};
   uint32_t pid = 0;
   uint32_t ppid = 0;
-  uint64_t start_ns = 0;  // CLOCK_MONOTONIC, when first seen
-  StringId name{};        // comm
-  StringId command{};     // command line, arguments separated by a space
-  StringId rank{};        // in an MPI, SLURM or torchrun job, from the launcher's environment variables
-  StringId host{};        // the host it ran on; 0: the host of META
+  uint64_t start_ns = 0;  // CLOCK_MONOTONIC time at which the recorder first saw the process
+  StringId name{};
+  StringId command{};  // command line, with spaces between the arguments
+  StringId rank{};     // rank in an MPI, SLURM or torchrun job, from an environment variable of the launcher
+  StringId host{};     // host on which the process ran; 0: the host in META
 };
 
 struct Device {
   DeviceId id{};
   StringId backend{};
-  uint32_t index = 0;  // the vendor's index, in the first process that named the device
+  uint32_t index = 0;  // the vendor's index of the device, in the first process that named it
   StringId name{};
-  StringId uuid{};  // distinguishes devices that several processes each call number 0
+  StringId uuid{};  // tells devices apart if several processes have a device number 0
 };
 
-// A path of NVTX ranges, as a chain of parents.
+// An NVTX range. `parent` is the range that contains it.
 struct Range {
   RangeId id{};
   RangeId parent{};
@@ -116,9 +122,9 @@ enum class Op : uint8_t {
   copy,
   fill,
   other,
-  graph,   // a complete graph launch whose nodes were not recorded separately
-  launch,  // only in LAUNCH records: `name` is the function
-  // Only in HOST records; not GPU work.
+  graph,   // a complete graph launch, whose nodes were not recorded one by one
+  launch,  // only in LAUNCH records, where `name` is the function
+  // The rest is only in HOST records, and is not GPU work.
   sync,
   alloc,
   free,
@@ -130,51 +136,55 @@ enum class Op : uint8_t {
   no_work,  // a launch succeeded, but its GPU work was not recorded
 };
 
-// What the target did, and from where. Records of measurements refer to a Work by id.
+// What the target did, and where in its code. Records of measurements refer to a Work by its id.
 struct Work {
   WorkId id{};
   ProcessId process{};
-  uint32_t tid = 0;  // of the launching thread; 0: unknown
+  uint32_t tid = 0;  // thread of the launch; 0: unknown
   StringId thread{};
   StackId ustack{};
   StackId kstack{};
-  StackId capture{};  // USTACK of the call that captured the graph node, or added it
-  RangeId range{};    // NVTX ranges around the launch
+  StackId capture{};  // USTACK of the call that captured the graph node or added it
+  RangeId range{};    // innermost NVTX range around the launch
   DeviceId device{};
   uint64_t stream = 0;
   Op op = Op::kernel;
-  StringId name{};  // demangled kernel, or the function of LAUNCH and HOST records; 0 for copies and fills
+  // The demangled kernel. In LAUNCH and HOST records, the function. 0 for copies and fills.
+  StringId name{};
   uint32_t flags = 0;
 };
 inline constexpr uint32_t kWorkGraphNode = 1;  // a node of a graph launch
-inline constexpr uint32_t kWorkUnsampled = 2;  // launches that got no stack because of --max-overhead
+inline constexpr uint32_t kWorkUnsampled = 2;
 inline constexpr uint32_t kWorkAttached =
-    4;  // the recorder attached to the process, so a graph node may be older than the recording
+    // The recorder attached to the process, so a graph node may have been created before the recording.
+    4;
 
-// Whether the launch has a stack. The stack of a graph's capture does not count.
+// Returns whether the launch has a stack. The stack of a graph's capture does not count.
 constexpr bool has_stack(const Work& work) {
   return index(work.ustack) != 0 || index(work.kstack) != 0;
 }
 
-// True if the launch has no stack because of --max-overhead.
+// Returns whether the launch has no stack because of --max-overhead.
 constexpr bool is_unsampled(const Work& work) {
   return !has_stack(work) && (work.flags & kWorkUnsampled) != 0;
 }
 
-// The sums of the work items of one WORK that ended in one slice. Lines with the same slice and WORK add up.
+// Sums over the work items of one WORK that ended in one slice. The values of lines with the same slice and WORK are
+// added.
 struct Gpu {
-  uint64_t slice = 0;  // index: the work ended in [slice, slice + 1) * META interval_ns after META start_ns
+  // Number of the slice: the work ended in [slice, slice + 1) * META interval_ns after META start_ns.
+  uint64_t slice = 0;
   WorkId work{};
   uint64_t count = 0;
   uint64_t sum_ns = 0;
   uint64_t min_ns = 0;
   uint64_t max_ns = 0;
   Uint128 sum_squares_ns2 = 0;
-  uint64_t queue_ns = 0;  // sum of (start - queued) over the work items with both times
+  uint64_t queue_ns = 0;  // sum of (start - queued) over the work items for which both times are known
   uint64_t bytes = 0;
 };
 
-// CPU waits, allocations, page faults, and calls without GPU work. END's sums exclude them.
+// CPU waits, allocations, page faults, and calls without GPU work. They are not GPU work, so the sums in END do not include them.
 struct Host {
   uint64_t slice = 0;
   WorkId work{};
@@ -185,15 +195,15 @@ struct Host {
   uint64_t bytes = 0;
 };
 
-// Counts launches without GPU times (record -p with uprobes).
+// Launches whose GPU times are unknown (record -p with uprobes).
 struct Launch {
   uint64_t slice = 0;
   WorkId work{};
   uint64_t count = 0;
 };
 
-// How work shares its device's time. Each nanosecond in which a device was busy counts once in busy_ns, for the
-// running work that started first. It also counts once in exclusive_ns, divided equally between all running work.
+// How work shares the time of its device. Each nanosecond in which the device was busy is in busy_ns of one running
+// work: the one that started first. It is also in exclusive_ns, divided equally between all running work.
 struct Share {
   uint64_t slice = 0;
   WorkId work{};
@@ -201,7 +211,7 @@ struct Share {
   uint64_t exclusive_ns = 0;
 };
 
-// Time in which a device had no work, charged to the next launch, or to a blocking call that delayed it.
+// Time in which a device had no work. It belongs to the next launch, or to a blocking call that delayed that launch.
 struct Idle {
   uint64_t slice = 0;
   DeviceId device{};
@@ -209,7 +219,7 @@ struct Idle {
   uint64_t ns = 0;
 };
 
-// An interval of recording. For each device that had work, busy and idle time sum to the length of all windows.
+// An interval of recording. The busy and idle times of each device that had work sum to the length of all windows.
 struct Window {
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;
@@ -222,8 +232,8 @@ enum class Phase : uint8_t {
   call_to_start,
 };
 
-// A histogram: bucket b counts the values v with b = bucket_of(v) (latency_bucket.h). Lines with the same WORK
-// and phase add up.
+// A histogram. Bucket b counts the values v with b = bucket_of(v) (see latency_bucket.h). The values of lines with
+// the same WORK and phase are added.
 struct Latency {
   struct Bucket {
     uint32_t bucket = 0;
@@ -238,7 +248,7 @@ struct Latency {
   std::span<const Bucket> buckets;
 };
 
-// One piece of GPU or host work. Only with --timeline.
+// One piece of GPU or host work. Recorded only with --timeline.
 struct Event {
   WorkId work{};
   uint64_t correlation = 0;
@@ -249,7 +259,7 @@ struct Event {
   uint64_t bytes = 0;
 };
 
-// One API call that put work on a GPU. Only with --timeline.
+// One API call that put work on a GPU. Recorded only with --timeline.
 struct Call {
   ProcessId process{};
   uint32_t tid = 0;
@@ -260,7 +270,7 @@ struct Call {
   uint64_t end_ns = 0;
 };
 
-// One NVTX range. Only with --timeline.
+// One NVTX range. Recorded only with --timeline.
 struct Span {
   ProcessId process{};
   uint32_t tid = 0;  // 0: a start/end range, which may end in another thread
@@ -269,14 +279,14 @@ struct Span {
   uint64_t end_ns = 0;
 };
 
-// Counts what the recorder saw, matched or missed. Counts with the same `what` add up.
+// Counts what the recorder saw, matched or missed. The counts of lines with the same `what` are added.
 struct Coverage {
   ProcessId process{};    // 0: the complete recording
-  std::string_view what;  // a word of FORMAT.md's table
+  std::string_view what;  // a word of the table in FORMAT.md
   uint64_t count = 0;
 };
 
-struct GpuModule {  // GPU code that was loaded: a cubin or zebin
+struct GpuModule {  // loaded GPU code: a cubin or zebin
   GpuModuleId id{};
   StringId name{};
   StringId hash{};  // lower-case hex
@@ -287,64 +297,66 @@ struct GpuPlace {
   GpuPlaceId id{};
   GpuModuleId module{};
   StringId function{};
-  uint64_t offset = 0;  // of the instruction, in bytes from the start of the function
+  uint64_t offset = 0;  // bytes from the start of the function to the instruction
   StringId instruction{};
-  std::span<const FrameId> frames;  // source lines: the outermost function first, then inlined ones; may be empty
+  // Source lines: the outermost function first, then the functions inlined into it. May be empty.
+  std::span<const FrameId> frames;
 };
 
-// What the recorder learned about a code location after it wrote the GPU_PLACE line.
+// What the recorder found out about a code location after it had written the GPU_PLACE line.
 struct GpuInstruction {
   GpuPlaceId place{};
   StringId text{};         // 0: unknown
   GpuPlaceId waits_for{};  // 0: unknown
-  StringId what{};         // what the instruction at waits_for does: "load"
+  StringId what{};         // what the instruction at waits_for does, such as "load"
 };
 
 // The value of a hardware counter at one instruction, over all launches of a process on a device. It is not a time.
-// Lines that differ only in `value` add up.
+// The values of lines that differ only in `value` are added.
 struct GpuCount {
   ProcessId process{};
   DeviceId device{};
   GpuPlaceId place{};
-  StringId name{};  // the vendor's name of the counter
+  StringId name{};  // name of the counter, as the vendor calls it
   uint64_t value = 0;
 };
 
-struct Sampling {  // the sampling period
+struct Sampling {
   SamplingId id{};
   uint64_t period = 0;
   StringId unit{};  // "cycles" or "ns"
 };
 
-// Samples of GPU code: what the hardware waited for at one code location while `work` ran.
+// Samples of GPU code: what threads waited for at one code location while `work` ran.
 struct EuStall {
   uint64_t slice = 0;
-  WorkId work{};  // its op must be a kernel, copy, fill, graph or other GPU work
+  WorkId work{};  // its op is a kernel, copy, fill, graph or other GPU work
   GpuPlaceId place{};
   StringId reason{};
   SamplingId sampling{};
   uint64_t count = 0;
   uint32_t flags = 0;
 };
-inline constexpr uint32_t kSampleEstimated = 1;  // the attribution to this work was estimated
+inline constexpr uint32_t kSampleEstimated = 1;  // the samples were attributed to this work by an estimate
 
-struct Loss {               // a counter of something missing from the profile
-  ProcessId process{};      // 0: no single process
-  std::string_view reason;  // a word of FORMAT.md's table
+struct Loss {
+  ProcessId process{};      // 0: the loss belongs to no single process
+  std::string_view reason;  // a word of the table in FORMAT.md
   uint64_t count = 0;
 };
 
-struct End {                 // the last line of a complete profile
+struct End {
   uint64_t end_ns = 0;       // CLOCK_MONOTONIC
   uint64_t launches = 0;     // API calls that put work on a GPU
-  uint64_t gpu_records = 0;  // valid GPU records, = sum of Gpu.count
-  uint64_t gpu_ns = 0;       // = sum of Gpu.sum_ns
+  uint64_t gpu_records = 0;  // valid GPU records: the sum of Gpu.count
+  uint64_t gpu_ns = 0;       // the sum of Gpu.sum_ns
   uint64_t with_stack = 0;   // GPU records whose launch has a CPU stack
-  uint64_t samples = 0;      // = sum of EuStall.count
-  uint64_t lost = 0;         // = sum of Loss.count
+  uint64_t samples = 0;      // the sum of EuStall.count
+  uint64_t lost = 0;         // the sum of Loss.count
 };
 
-struct Unknown {  // a kind that this version does not know; readers skip and count it
+// A record of a kind that this version does not know. Readers skip and count it.
+struct Unknown {
   std::string_view kind;
 };
 

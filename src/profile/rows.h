@@ -1,4 +1,4 @@
-// Parses frequent lines that hold only numbers, many at a time. Internal to the reader.
+// Parses the lines of frequent kinds that consist of numbers, many at a time. Internal to the reader.
 #pragma once
 
 #include <tuple>
@@ -19,9 +19,9 @@ constexpr bool is_good_row(const Share& /*row*/) {
   return true;
 }
 
-// Parses the line whose first field begins at `begin`. Returns the beginning of the next line. Returns null if Writer
-// would not write such a line, or if the checks of parse_line() fail; then the caller must pass the line to
-// parse_line(). NumberRow::kSlack bytes after `limit` must be readable.
+// Parses the line whose first field starts at `begin`, and returns the start of the next line. Returns null if Writer
+// would not write such a line, or if it fails the checks of parse_line(). Then the caller must call parse_line(). The
+// memory must be readable for NumberRow::kSlack bytes after `limit`.
 template <typename Row>
 const char* take_row(const char* begin, const char* limit, Row& out) {
   NumberRow row(begin, limit);

@@ -12,7 +12,7 @@ namespace {
 using Reason = std::optional<std::string>;
 
 constexpr uint32_t kMaxRangeDepth = 1024;
-// Limit of distinct texts and addresses in stacks. Each needs far more memory than file space.
+// Limit of distinct texts and addresses in stacks, because each takes far more memory than space in the file.
 constexpr size_t kMostLabels = 2'000'000;
 
 Reason undefined(IdSpace space, uint32_t id) {
@@ -29,9 +29,10 @@ bool same(const T& a, const T& b) {
 }
 template <typename T>
 bool same(std::span<const T> /*a*/, std::span<const T> /*b*/) {
-  return true;  // same_fields() ignores lists: define() compares their stored elements
+  return true;  // define() compares the elements of lists
 }
-// Compares two definitions of one id, except lists. A profile may define an id again only with the same value.
+// Compares two definitions of one id, except their lists. A profile may define an id again, but only with the same
+// value.
 template <typename R>
 bool same_fields(const R& a, const R& b) {
   return for_each_field(a, [&](const auto& field, const auto& value) { return same(value, b.*field.member); });
@@ -42,7 +43,7 @@ bool same(std::span<const Element> a, std::span<const Element> b) {
   });
 }
 
-// The kind of work that a row can measure.
+// Returns the kind of WORK that a row of this type measures.
 template <typename Row>
 constexpr WorkKind kMeasured = WorkKind::gpu;
 template <>
@@ -66,7 +67,7 @@ Reason Tables::add(const EuStall& record) {
   return define(record);
 }
 
-// Checks the ids in a record, except a row's WORK: check_work() does that.
+// Checks the ids in a record. In rows, the id of the WORK is checked by check_work() instead.
 template <typename R>
 Reason Tables::check_ids(const R& r) const {
   IdSpace missing_space{};
@@ -151,7 +152,8 @@ std::optional<uint32_t> Tables::intern_label(std::string_view label) {
     return std::nullopt;
   }
   const auto position = static_cast<uint32_t>(labels_.size());
-  label_ids_.emplace(labels_.emplace_back(label), position);  // the key views the string, which a deque does not move
+  // The key is a view of the string, which a deque does not move.
+  label_ids_.emplace(labels_.emplace_back(label), position);
   return position;
 }
 
@@ -218,7 +220,8 @@ Reason Tables::define(const GpuPlace& r) {
     return redefined(kind_of(r), index(r.id));
   }
   GpuPlace row = r;
-  row.frames = {};  // the span becomes invalid with the next line, so elements_ stores the frames
+  // The span is only valid until the next line, so elements_ stores the frames.
+  row.frames = {};
   Reason reason = define_row(row);
   if (gpu_place_frames_.size() < rows<GpuPlace>().size()) {
     gpu_place_frames_.push_back({elements_.size(), scratch_.size()});

@@ -1,4 +1,5 @@
-// Stores a profile's definitions by id. Rejects contradicting definitions, and records that refer to undefined ids.
+// Stores the definitions of a profile by id. Rejects definitions that contradict each other, and records that refer
+// to undefined ids.
 #pragma once
 
 #include <array>
@@ -20,7 +21,7 @@
 
 namespace gpuprof::profile {
 
-// The line that holds the measurements of a WORK: GPU, LAUNCH or HOST.
+// The kind of record that measures a WORK.
 enum class WorkKind : uint8_t { gpu, launch, host };
 
 constexpr WorkKind work_kind(Op op) {
@@ -31,7 +32,8 @@ constexpr WorkKind work_kind(Op op) {
 }
 static_assert(Op::graph < Op::launch && Op::sync > Op::launch);
 
-// An element of a stack: a frame, or a label (address or text). Four bytes, because a profile may hold many millions.
+// An element of a stack: a frame, or a label (an address or a text). It has four bytes, because a profile may hold
+// many millions.
 struct Element {
   Element(uint32_t at, bool label) : position(at & (UINT32_MAX >> 1U)), is_label(label) {}
   uint32_t position : 31;
@@ -41,11 +43,12 @@ static_assert(sizeof(Element) == 4);
 
 class Tables {
  public:
-  // Stores a definition, or checks the ids of another record. Returns why the record is rejected, or nullopt.
+  // Stores a definition. Checks the ids of any other record. Returns the reason if the record is rejected, else
+  // nullopt.
   std::optional<std::string> add(const Record& record);
-  std::optional<std::string> add(const EuStall& record);  // faster than add(Record)
+  std::optional<std::string> add(const EuStall& record);  // faster than add(const Record&)
 
-  // Return null for 0 and for undefined ids.
+  // These functions return null for 0 and for undefined ids.
   [[nodiscard]] const Process* process(ProcessId id) const { return row_of<Process>(id); }
   [[nodiscard]] const Device* device(DeviceId id) const { return row_of<Device>(id); }
   [[nodiscard]] const Frame* frame(FrameId id) const { return row_of<Frame>(id); }
@@ -55,34 +58,35 @@ class Tables {
   [[nodiscard]] const GpuPlace* gpu_place(GpuPlaceId id) const { return row_of<GpuPlace>(id); }
   [[nodiscard]] const Sampling* sampling(SamplingId id) const { return row_of<Sampling>(id); }
 
-  // The position in works() or gpu_places(), or IdIndex::kNone.
+  // Return the position in works() or in gpu_places(), or IdIndex::kNone.
   [[nodiscard]] uint32_t position(WorkId id) const { return ids_[kWorkIds].find(index(id)); }
   [[nodiscard]] uint32_t position(GpuPlaceId id) const { return ids_[kGpuPlaceIds].find(index(id)); }
 
   [[gnu::always_inline]] void prefetch(WorkId id) const { ids_[kWorkIds].prefetch(index(id)); }
   [[gnu::always_inline]] void prefetch(GpuPlaceId id) const { ids_[kGpuPlaceIds].prefetch(index(id)); }
 
-  // All definitions, in the order of the file.
+  // Return all definitions, in the order of the file.
   [[nodiscard]] std::span<const Process> processes() const { return rows<Process>(); }
   [[nodiscard]] std::span<const Device> devices() const { return rows<Device>(); }
   [[nodiscard]] std::span<const Work> works() const { return rows<Work>(); }
   [[nodiscard]] std::span<const GpuPlace> gpu_places() const { return rows<GpuPlace>(); }
 
-  [[nodiscard]] std::string_view text(StringId id) const;  // empty for 0 and undefined ids
+  [[nodiscard]] std::string_view text(StringId id) const;  // empty for 0 and for undefined ids
   [[nodiscard]] std::span<const Element> stack(bool kernel, StackId id) const;
-  // The source lines of a GPU_PLACE, outermost function first. The result of gpu_place() has no frames.
+  // Returns the source lines of a GPU_PLACE, outermost function first. The result of gpu_place() does not contain
+  // them.
   [[nodiscard]] std::span<const Element> place_frames(GpuPlaceId id) const;
-  // The text of the instruction, and what it waits for. All fields are 0 if nothing is known.
+  // Returns the instruction's text, and what it waits for. If nothing is known, all fields are 0.
   [[nodiscard]] GpuInstruction instruction(GpuPlaceId id) const;
   [[nodiscard]] bool has_instructions() const { return !gpu_instructions_.empty(); }
-  // Sums of GPU_COUNT over all processes and devices. The key is the GPU_PLACE and the counter's name.
+  // Sums of GPU_COUNT over all processes and devices, by GPU_PLACE and name of the counter.
   using GpuCounts = std::map<std::pair<GpuPlaceId, StringId>, uint64_t>;
   [[nodiscard]] const GpuCounts& gpu_counts() const { return gpu_counts_; }
   [[nodiscard]] const Frame& frame(Element element) const { return rows<Frame>()[element.position]; }
   [[nodiscard]] std::string_view label(Element element) const { return labels_[element.position]; }
 
  private:
-  struct FrameRun {  // a range in elements_
+  struct FrameRun {  // a range of elements_
     size_t begin = 0;
     size_t size = 0;
   };
@@ -120,10 +124,10 @@ class Tables {
   [[nodiscard]] Reason check_needed(Id id) const;
   template <typename Row>
   [[nodiscard]] Reason check_work(const Row& r) const;
-  bool add_frame(FrameId id);  // appends the frame to scratch_; false if `id` is undefined
-  std::optional<uint32_t> intern_label(std::string_view label);  // nullopt: too many labels
+  bool add_frame(FrameId id);  // appends the frame to scratch_; returns false if `id` is undefined
+  std::optional<uint32_t> intern_label(std::string_view label);  // nullopt: there are too many labels
 
-  std::array<IdIndex, kIdSpaces> ids_;  // id -> position in rows_, stack_rows_ and the like
+  std::array<IdIndex, kIdSpaces> ids_;  // from an id to a position in rows_, stack_rows_ and the like
   std::tuple<std::vector<Frame>, std::vector<Process>, std::vector<Device>, std::vector<Range>, std::vector<Work>,
              std::vector<GpuModule>, std::vector<GpuPlace>, std::vector<Sampling>>
       rows_;
@@ -134,8 +138,8 @@ class Tables {
   std::vector<Element> elements_;  // the elements of all stacks and GPU_PLACEs
   std::vector<Element> scratch_;
   std::vector<uint32_t> range_depths_;
-  std::vector<FrameRun> gpu_place_frames_;                         // index: position of the GPU_PLACE
-  std::unordered_map<uint32_t, GpuInstruction> gpu_instructions_;  // key: id of the GPU_PLACE
+  std::vector<FrameRun> gpu_place_frames_;                         // the index is the position of the GPU_PLACE
+  std::unordered_map<uint32_t, GpuInstruction> gpu_instructions_;  // by id of the GPU_PLACE
   GpuCounts gpu_counts_;
 };
 

@@ -25,8 +25,8 @@ void escape(std::string_view text, std::string& out) {
   append_escaped(text, ";\\", out);
 }
 
-// Appends the fields of one line. Each field writes its own ';'. Numbers are collected in an array first: a large
-// profile consists of numbers, and a string would check its capacity for each one.
+// Appends the fields of one line, each with its ';'. Collects numbers in an array before they go into the string,
+// because a large profile consists of numbers, and a string would check its capacity for each.
 class LineBuilder {
  public:
   LineBuilder(std::string_view kind, std::string& out) : out_(out) { out_ += kind; }
@@ -54,7 +54,7 @@ class LineBuilder {
     put_word({});
     escape(text, out_);
   }
-  // 128-bit divisions are slow. So this divides once by a power of 10 that leaves a 64-bit part.
+  // 128-bit divisions are slow. So this divides by a large power of 10, and formats the remainder with 64 bits.
   void put(Uint128 value) {
     if (value <= UINT64_MAX) {
       return put(static_cast<uint64_t>(value));
@@ -78,7 +78,7 @@ class LineBuilder {
     size_ = static_cast<size_t>(std::to_chars(at, at + kMostDigits, value, 16).ptr - text_.data());
   }
 
-  // A text element must not look like a frame id or an address. If it would, its first byte is escaped.
+  // A text element must not look like the id of a frame or like an address. If it does, this escapes its first byte.
   void put(const StackElement& element) {
     if (element.is_address) {
       return put_hexadecimal(element.address);
@@ -122,7 +122,7 @@ class LineBuilder {
   }
 
   std::string& out_;
-  std::array<char, 256> text_;  // not cleared
+  std::array<char, 256> text_;
   size_t size_ = 0;
 };
 
@@ -176,7 +176,7 @@ Status Writer::flush() {
       buffer_.clear();
       return *failed_;
     }
-    // A pipe that is ready for writing accepts PIPE_BUF bytes without blocking.
+    // A pipe that poll() reports as writable accepts PIPE_BUF bytes without blocking.
     const size_t most = give_up_ != nullptr ? PIPE_BUF : buffer_.size();
     const ssize_t n = ::write(fd_.get(), buffer_.data() + done, std::min(buffer_.size() - done, most));
     if (n < 0 && errno == EINTR) {

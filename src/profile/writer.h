@@ -1,4 +1,4 @@
-// Writes a profile line by line, append-only. Only this code formats profile lines.
+// Writes a profile line by line, only by appending. All formatting of profile lines is here.
 #pragma once
 
 #include <atomic>
@@ -12,28 +12,29 @@
 
 namespace gpuprof::profile {
 
-// Appends the record's line, with its newline, to `out`. Appends nothing for Unknown.
+// Appends the line of the record, with its newline, to `out`. Appends nothing for Unknown.
 void format_line(const Record& record, std::string& out);
 
 void format_header(std::string& out);
 
-// Buffers lines and writes them to a descriptor in complete lines.
+// Buffers lines, and writes only complete lines to a descriptor.
 class Writer {
  public:
-  // If `give_up` is set and becomes true, the writer stops waiting for a pipe whose reader reads nothing.
+  // If `give_up` is not null and becomes true, the writer no longer waits for a pipe whose reader has stopped
+  // reading.
   explicit Writer(UniqueFd fd, const std::atomic<bool>* give_up = nullptr);
 
   void header() { format_header(buffer_); }
   void add(const Record& record);
 
-  // Writes the buffered lines; add() also calls it. After a failure this and all later calls return the error.
+  // Writes the buffered lines. add() calls it, too. After a failure, this and all later calls return the error.
   Status flush();
 
   [[nodiscard]] uint64_t bytes_written() const { return bytes_written_; }
 
  private:
   UniqueFd fd_;
-  const std::atomic<bool>* give_up_ = nullptr;  // only used for descriptors that can block
+  const std::atomic<bool>* give_up_ = nullptr;  // null if the descriptor cannot block
   std::string buffer_;
   uint64_t bytes_written_ = 0;
   std::optional<Error> failed_;

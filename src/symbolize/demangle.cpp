@@ -12,10 +12,11 @@ namespace {
 
 constexpr size_t kMaxMangled = 32 << 10;
 constexpr size_t kMaxDemangled = 64 << 10;
-// libiberty rejects names longer than half its recursion limit, which templates of matrix libraries exceed. Such
-// names are demangled without the limit, on a stack that suffices for every name of kMaxMangled bytes.
+// libiberty rejects names longer than half its recursion limit, and names of matrix library templates are longer. For
+// such names, gpuprof switches the limit off and runs the demangler on a stack that is large enough for any name of
+// kMaxMangled bytes.
 constexpr size_t kLimitedMangled = DEMANGLE_RECURSION_LIMIT / 2;
-constexpr size_t kDeepStack = size_t{256} << 20;  // address space; only pages that are touched cost memory
+constexpr size_t kDeepStack = size_t{256} << 20;  // only touched pages use memory
 
 enum class Language { cxx, rust };
 

@@ -13,13 +13,14 @@
 namespace gpuprof::symbolize {
 namespace {
 
-constexpr size_t kMaxBytes = 64U << 20;     // a kernel with many modules has about 15 MB
-constexpr uint64_t kMaxFunction = 1 << 20;  // maximum bytes of a function after its symbol
+constexpr size_t kMaxBytes = 64U << 20;  // limit of the file's size; a kernel with many modules has about 15 MB
+// An address farther than this behind a symbol is not in the symbol's function.
+constexpr uint64_t kMaxFunction = 1 << 20;
 constexpr std::string_view kKernel = "[kernel]";
-// A function with an attached BPF program first calls this trampoline, which then calls the rest of the function.
+// If a BPF program is attached to a function, the function first calls a trampoline with this name.
 constexpr std::string_view kTrampoline = "bpf_trampoline_";
 
-// True for a frame of the tracepoint machinery or of the BPF program. A frame without a name is the BPF program.
+// Returns true for a frame of the tracepoint machinery or of the BPF program. The BPF program's frame has no name.
 bool is_of_tracepoint(std::string_view name) {
   return name.starts_with("__traceiter_") || name.starts_with("__bpf_trace_") || name.starts_with("bpf_trace_run") ||
          name.starts_with("bpf_prog_") || name.starts_with("bpf_get_stack");
@@ -76,7 +77,7 @@ SymbolizedFrame KernelSymbols::frame_at(uint64_t address) const {
   }
   --found;
   while (found != symbols_.begin() && (found - 1)->address == found->address) {
-    --found;  // if several symbols have this address, use the first of them
+    --found;  // use the first of several symbols with this address
   }
   frame.name = texts_.c_str() + found->name;
   frame.module = texts_.c_str() + found->name + frame.name.size() + 1;
@@ -100,7 +101,8 @@ void KernelSymbols::name(std::span<const uint64_t> addresses, std::vector<Symbol
   size_t first = 0;
   bool by_trampoline = false;
   for (const uint64_t address : addresses) {
-    SymbolizedFrame frame = frame_at(address - 1);  // a call may be the last instruction of its function
+    // The address before a return address is in the call, even if the call is the last instruction of its function.
+    SymbolizedFrame frame = frame_at(address - 1);
     if (frame.name.starts_with(kTrampoline)) {
       by_trampoline = true;
     } else if (!std::exchange(by_trampoline, false) || frames.empty() || frames.back().name != frame.name) {

@@ -12,14 +12,14 @@ namespace gpuprof::symbolize {
 
 class KernelSymbols {
  public:
-  // Reads the file when the first address is named. `path` replaces /proc/kallsyms in tests.
+  // Reads the file when the first address is to be named. Tests pass another `path`.
   explicit KernelSymbols(std::string path = "/proc/kallsyms") : path_(std::move(path)) {}
 
   // Whether /proc/kallsyms shows addresses. The kernel shows zeros to unprivileged users.
   [[nodiscard]] bool are_shown();
 
   // Appends the frames of a kernel stack, outermost first; `addresses` are innermost first. Leaves out the innermost
-  // frames that belong to a tracepoint. Appends a single frame "[kernel]" if addresses are hidden.
+  // frames that belong to a tracepoint. If the kernel hides addresses, appends the single frame "[kernel]".
   void name(std::span<const uint64_t> addresses, std::vector<SymbolizedFrame>& out);
 
  private:
@@ -33,7 +33,7 @@ class KernelSymbols {
 
   std::string path_;
   bool has_read_ = false;
-  std::vector<Symbol> symbols_;  // sorted
+  std::vector<Symbol> symbols_;  // sorted by address
   std::string texts_;
 };
 

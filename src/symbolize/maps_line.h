@@ -11,13 +11,14 @@ struct MapsLine {
   uint64_t start = 0;
   uint64_t end = 0;
   uint64_t offset = 0;
-  uint64_t device = 0;  // in the form of st_dev
+  uint64_t device = 0;  // device number as in st_dev
   uint64_t inode = 0;
   bool executable = false;
-  std::string path;  // as printed, with newlines unescaped; ends in " (deleted)" if the kernel says so
+  // The path as the kernel prints it, but with real newlines. Ends in " (deleted)" if the file was deleted.
+  std::string path;
 };
 
-// False: `text` does not have the form of such a line.
+// Returns false if `text` is not a line of /proc/PID/maps.
 bool parse_maps_line(std::string_view text, MapsLine& out);
 
 }  // namespace gpuprof::symbolize

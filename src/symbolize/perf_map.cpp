@@ -12,10 +12,10 @@ namespace gpuprof::symbolize {
 namespace {
 
 constexpr size_t kMaxMapName = 64 << 10;
-constexpr size_t kMaxLine = kMaxMapName + 64;  // a name, and the two numbers before it
+constexpr size_t kMaxLine = kMaxMapName + 64;  // a name and the two numbers before it
 constexpr size_t kMapChunk = 256 << 10;
 
-// Takes a hex number and the space after it off the front of `line`.
+// Removes a hex number and the space after it from the front of `line`.
 bool take_hex(std::string_view& line, uint64_t& value) {
   if (line.starts_with("0x") || line.starts_with("0X")) {
     line.remove_prefix(2);
@@ -44,7 +44,8 @@ bool PerfMap::is_open() const {
   return fd_ && ::fstat(fd_.get(), &status) == 0 && status.st_nlink != 0;
 }
 
-// Prefers the open folder: a mount namespace ends with its last process, and the process's root then has another /tmp.
+// Prefers the folder that is already open: when the last process of a mount namespace ends, the process's root shows
+// another /tmp.
 void PerfMap::open(const FileAccess& access) {
   UniqueFd fd = folder_ ? open_regular_no_link({folder_.get(), access.rights}, path_.substr(path_.rfind('/')))
                         : open_regular_no_link(access, path_);
@@ -77,7 +78,7 @@ void PerfMap::refresh(ReadingBudget& budget) {
   }
 }
 
-// Reads an unfinished line again when the file grows.
+// Parses complete lines only. An incomplete last line is read again when the file grows.
 void PerfMap::read_appended(uint64_t size, ReadingBudget& budget) {
   const uint64_t end = consumed_ + budget.take_perf_map(size - consumed_);
   read_to_ = size;
@@ -111,7 +112,7 @@ void PerfMap::add_line(std::string_view line, ReadingBudget& budget) {
   if (!take_hex(line, start) || !take_hex(line, size) || line.empty() || size == 0 || start + size < start) {
     return;
   }
-  // Compilers reuse memory, so the newest function of an address range is valid.
+  // Compilers reuse memory, so a new function replaces older ones in its address range.
   const uint64_t end = start + size;
   auto overlapped = functions_.lower_bound(start);
   if (overlapped != functions_.begin() && std::prev(overlapped)->second.end > start) {

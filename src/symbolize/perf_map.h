@@ -1,5 +1,5 @@
-// Reads /tmp/perf-PID.map: names for code that a just-in-time compiler wrote to anonymous memory. Each line is a
-// function, "START SIZE name" with hex numbers. Compilers append to the file while they run.
+// Reads /tmp/perf-PID.map, which names the code that a just-in-time compiler wrote to anonymous memory. Each line
+// names a function: "START SIZE name", with hex numbers. Compilers append to the file while they run.
 #pragma once
 
 #include <sys/types.h>
@@ -17,15 +17,16 @@ namespace gpuprof::symbolize {
 
 class PerfMap {
  public:
-  // `path` is in the process's root; `folder` is its open directory, or closed. If gpuprof is root, ignores a file that
-  // neither `owner` nor root owns, because any user can create a file with that name in /tmp.
+  // `path` is a path in the process's root directory. `folder` is the open directory of the file, or closed. If
+  // gpuprof is root, ignores a file that neither `owner` nor root owns, because any user can create such a file in
+  // /tmp.
   PerfMap(std::string path, uid_t owner, UniqueFd folder = {})
       : path_(std::move(path)), owner_(owner), folder_(std::move(folder)) {}
 
-  // Opens the file if it exists. Opens the new file if it was replaced.
+  // Opens the file if it exists. If it was replaced, opens the new one.
   void open(const FileAccess& access);
   [[nodiscard]] bool is_open() const;
-  // Reads what was appended since the last call.
+  // Reads what was appended to the file since the last call.
   void refresh(ReadingBudget& budget);
 
   // Returns the name of the function that holds `address`, or an empty view. Valid until the next refresh().
@@ -36,7 +37,7 @@ class PerfMap {
  private:
   struct Function {
     uint64_t end;
-    uint64_t name;  // offset in names_
+    uint64_t name;
     uint32_t name_size;
   };
 
@@ -48,10 +49,10 @@ class PerfMap {
   uid_t owner_;
   UniqueFd folder_;
   UniqueFd fd_;
-  bool replaced_ = false;                   // replaced since the last refresh()
-  uint64_t consumed_ = 0;                   // parsed bytes of the file, up to the end of a line
+  bool replaced_ = false;
+  uint64_t consumed_ = 0;                   // bytes of the file that were parsed, up to the end of a line
   uint64_t read_to_ = 0;                    // file size at the last read
-  std::map<uint64_t, Function> functions_;  // key: start; functions do not overlap
+  std::map<uint64_t, Function> functions_;  // by start address; functions do not overlap
   std::string names_;
 };
 

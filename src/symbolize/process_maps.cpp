@@ -26,8 +26,9 @@
 namespace gpuprof::symbolize {
 namespace {
 
-constexpr size_t kMaxMapsText = size_t{16} << 20;  // the rest of /proc/PID/maps is not read
-constexpr size_t kMaxMappings = 1 << 17;           // includes unmapped ones, of which just-in-time compilers leave many
+constexpr size_t kMaxMapsText = size_t{16} << 20;  // bytes of /proc/PID/maps to read
+// Includes mappings that were unmapped. Just-in-time compilers leave many of them.
+constexpr size_t kMaxMappings = 1 << 17;
 constexpr std::string_view kDeleted = " (deleted)";
 
 template <typename Number>
@@ -45,8 +46,9 @@ bool ends_with_deleted(const std::string& path) {
   return path.ends_with(kDeleted);
 }
 
-// True if an open file is the mapped one. stat() and maps can report different devices for one file on overlay and
-// btrfs, so devices do not count. On overlay, inodes can differ too: there, a path without "(deleted)" is trusted.
+// Returns whether an open file is the mapped file. Compares no devices, because stat() and maps can report different
+// devices for a file on overlay and btrfs. On overlay, inodes can differ too, so a path there without "(deleted)" is
+// trusted.
 bool is_mapped_file(int fd, const MapsLine& line) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) {
@@ -119,7 +121,7 @@ class FileCache {
     const auto found = files_.find({line.device, line.inode});
     return found == files_.end() ? nullptr : found->second.file.lock();
   }
-  // Whether the file that find() returns was opened for this process, with these rights.
+  // Returns whether the file of find() was opened for this process and with these rights.
   [[nodiscard]] bool is_of(const MapsLine& line, uint32_t pid, const std::optional<FileRights>& rights) const {
     const auto found = files_.find({line.device, line.inode});
     return found != files_.end() && found->second.pid == pid && found->second.rights == rights;
@@ -169,7 +171,7 @@ std::string ProcessMaps::read_maps() {
   if (!text.empty() || denied_) {
     return text;
   }
-  constexpr int kMostTries = 256;  // a target may have thousands of ended threads
+  constexpr int kMostTries = 256;  // limit of tries, because a target may have thousands of ended threads
   int tries = 0;
   std::error_code error;
   std::filesystem::directory_iterator threads("/proc/self/fd/" + std::to_string(proc_fd_.get()) + "/task", error);
@@ -187,7 +189,8 @@ std::string ProcessMaps::read_maps() {
 
 void ProcessMaps::read_identity() {
   const std::string status = read_status(directory());
-  const auto pids = status_numbers<uint32_t>(status, "NStgid");  // the last number belongs to the innermost namespace
+  // The last number is the pid in the innermost pid namespace.
+  const auto pids = status_numbers<uint32_t>(status, "NStgid");
   namespace_pid_ = pids && !pids->empty() ? pids->back() : pid_;
   const auto users = parse_users(status);
   const uid_t owner = users ? users->uids[1] : ::getuid();  // effective uid
@@ -197,7 +200,7 @@ void ProcessMaps::read_identity() {
 
 void ProcessMaps::read_rights() {
   if (::geteuid() != 0) {
-    return;  // file_access() needs rights only if gpuprof is root
+    return;  // the rights are used only if gpuprof is root
   }
   const std::optional<FileRights> now = read_file_rights(directory());
   if (!first_rights_) {
@@ -210,7 +213,7 @@ void ProcessMaps::read_rights() {
 
 std::optional<FileAccess> ProcessMaps::file_access() const {
   if (::geteuid() != 0) {
-    return FileAccess{root_fd_.get()};  // opens files with the rights of gpuprof's user
+    return FileAccess{root_fd_.get()};  // no rights given: opens files as gpuprof's user
   }
   if (!rights_ || !root_fd_) {
     return std::nullopt;
@@ -233,7 +236,7 @@ UniqueFd ProcessMaps::open_mapped(const MapsLine& line) const {
   const bool deleted = ends_with_deleted(line.path);
   UniqueFd fd =
       open_regular_proc(directory(), "map_files/" + hex(line.start) + '-' + hex(line.end), access->rights_or_null());
-  // The mapping may have changed since its line was read.
+  // The process may have changed the mapping after its line was read.
   if (fd && (deleted || is_mapped_file(fd.get(), line))) {
     return fd;
   }
@@ -254,8 +257,8 @@ std::shared_ptr<MappedFile> ProcessMaps::file_of(const MapsLine& line) const {
   std::shared_ptr<MappedFile> file = cache_->find(line);
   const bool deleted = ends_with_deleted(line.path);
   std::string path = deleted ? line.path.substr(0, line.path.size() - kDeleted.size()) : line.path;
-  // Opens a file again that was overwritten in place. Retries a failed open unless path, process and rights are the
-  // same: the inode number may mean another file now.
+  // Opens a file again if it was overwritten in place. Tries again to open a file that could not be opened, unless
+  // path, process and rights are the same, because another file may have its inode number now.
   if (file && (file->fd ? file->is_unchanged() : file->path == path && cache_->is_of(line, pid_, rights_))) {
     return file;
   }
@@ -323,10 +326,10 @@ bool ProcessMaps::refresh() {
   const uint64_t now = monotonic_ns();
   std::string text = read_maps();
   if (text.size() >= kMaxMapsText) {
-    text.resize(text.rfind('\n') + 1);  // the last line may be incomplete
+    text.resize(text.rfind('\n') + 1);  // drops an incomplete last line
   }
   if (text.empty()) {
-    return false;  // the process is gone, is a zombie, or may not be read
+    return false;  // the process has ended, is a zombie, or may not be read
   }
   read_ns_ = now;
   read_rights();
@@ -384,7 +387,7 @@ void ProcessMaps::take_over(std::vector<Mapping> fresh) {
     while (next != fresh.end() && next->end <= old.start) {
       merged.push_back(std::move(*next++));
     }
-    // New mappings may cut pieces out of the old one.
+    // New mappings may have replaced pieces of the old one.
     while (old.start < old.end) {
       if (next == fresh.end() || next->start >= old.end) {
         if (budget > 0) {

@@ -20,31 +20,32 @@ struct MappedFile {
   std::string path;  // as the process sees it, without a trailing " (deleted)"
   uint64_t device = 0;
   uint64_t inode = 0;
-  UniqueFd fd;  // closed: the file could not be opened, and its frames get only addresses
+  // Closed if the file could not be opened. Then its frames have no names, only addresses.
+  UniqueFd fd;
   bool deleted = false;
-  bool denied = false;  // the process, or gpuprof's user, may not read the file
-  uint64_t size = 0;    // when opened
-  timespec written{};   // time of the last write when opened
+  bool denied = false;  // the process, or gpuprof's user, has no right to read the file
+  uint64_t size = 0;
+  timespec written{};  // time of the last write, when the file was opened
 
   // Returns false if somebody has written to the file since it was opened. A build can overwrite a file in place.
   [[nodiscard]] bool is_unchanged() const;
 };
 
 struct Mapping {
-  uint64_t start = 0;  // address range [start, end)
+  uint64_t start = 0;  // the mapping is [start, end)
   uint64_t end = 0;
-  uint64_t offset = 0;               // in the file
+  uint64_t offset = 0;               // file offset of `start`
   std::shared_ptr<MappedFile> file;  // null for anonymous memory
-  bool gone = false;                 // unmapped at the last refresh(), but still known
+  bool gone = false;                 // unmapped at the last refresh(), but not yet replaced by another mapping
   std::string name;                  // path, "[vdso]", "[stack]", "//anon", ...; empty for anonymous
 };
 
-class FileCache;  // (device, inode) -> MappedFile
+class FileCache;
 class PerfMap;
 struct MapsLine;
 
-// A snapshot of mappings that grows: an old mapping stays known until another one replaces it. Holds a descriptor of
-// the /proc directory, so a later process with the same pid is never mistaken for this one.
+// The mappings of a process, which refresh() updates. An unmapped one stays known until another replaces it. Holds a
+// descriptor of /proc/PID, so a later process with the same pid is never mistaken for this one.
 class ProcessMaps {
  public:
   ProcessMaps(uint32_t pid, std::shared_ptr<FileCache> cache);
@@ -57,38 +58,41 @@ class ProcessMaps {
   // may read: some programs may only be executed. Returns false if the process is gone; known mappings remain.
   bool refresh();
 
-  // Returns a refreshed copy, or null if the process is gone. For use while another thread reads this one.
+  // Returns an updated copy, or null if the process has ended. Use it while another thread reads this object.
   [[nodiscard]] std::shared_ptr<ProcessMaps> newer() const;
 
   // Returns the executable mapping that holds `address`, or null. Valid until the next refresh().
   [[nodiscard]] const Mapping* find(uint64_t address) const;
 
-  // Opens a file by the process's path, mapped or not. Null: no regular file has that path; errno is EACCES if it may
-  // not be read.
+  // Opens a file by a path of the process, mapped or not. Returns null if no regular file has that path. Then errno
+  // is EACCES if the file may not be read.
   [[nodiscard]] std::shared_ptr<MappedFile> open_file(const std::string& path) const;
 
-  // Reads memory of the process. False: unmapped, or the process is gone.
+  // Reads memory of the process. Returns false if the memory is unmapped or the process has ended.
   [[nodiscard]] bool read_memory(uint64_t address, void* to, size_t bytes) const;
 
   [[nodiscard]] const std::vector<Mapping>& mappings() const { return mappings_; }
   [[nodiscard]] uint32_t pid() const { return pid_; }
-  // True: the last refresh() failed because gpuprof may not read the mappings. The process is not dumpable.
+  // True if the last refresh() failed because gpuprof may not read the mappings: the process is not dumpable.
   [[nodiscard]] bool denied() const { return denied_; }
-  // When the last refresh() began to read (CLOCK_MONOTONIC); 0: never.
+  // Returns the CLOCK_MONOTONIC time at which the last refresh() began to read. 0: refresh() was not called yet.
   [[nodiscard]] uint64_t read_ns() const { return read_ns_; }
-  // gpuprof's own vdso, which the kernel gives to all processes. Empty until the process is known to have one.
+  // Returns gpuprof's own vdso, because the kernel maps the same vdso into all processes. Empty until the process is
+  // known to have one.
   [[nodiscard]] const std::vector<uint8_t>& vdso() const;
-  // How to open files that the process names: in its root directory and with its current rights. After its end, the
-  // rights of the last refresh() apply; they never exceed those of the first one. nullopt: rights unknown, so no file
-  // may be opened. The result must not outlive this object.
+  // Returns how to open files that the process names: in its root directory and with its current rights. After the
+  // process has ended, these are the rights at the last refresh(). They never exceed the rights at the first
+  // refresh(). nullopt: the rights are unknown, so no file may be opened. The result must not outlive this object.
   [[nodiscard]] std::optional<FileAccess> file_access() const;
-  // Path of the perf map: "/tmp/perf-PID.map" in the process's root. The PID is the one that the process itself sees.
+  // Returns the path of the perf map in the process's root, "/tmp/perf-PID.map". PID is the pid in the process's own
+  // namespace.
   [[nodiscard]] std::string perf_map_path() const;
-  // The perf map, shared with the copies by newer(). Null before the first refresh(). Only for the symbolizing thread.
+  // Returns the perf map, which newer() shares with its copies. Null before the first refresh(). Only the symbolizing
+  // thread may use it.
   [[nodiscard]] PerfMap* perf_map() const { return perf_map_.get(); }
 
  private:
-  // The directory to read: /proc/PID, or that of a live thread.
+  // Returns the directory to read: /proc/PID, or the directory of a thread that is still alive.
   [[nodiscard]] int directory() const { return thread_fd_ ? thread_fd_.get() : proc_fd_.get(); }
   [[nodiscard]] std::string read_maps();
   void read_identity();
@@ -102,14 +106,16 @@ class ProcessMaps {
   uint32_t namespace_pid_;
   uint64_t read_ns_ = 0;
   std::shared_ptr<FileCache> cache_;
-  UniqueFd proc_fd_;    // /proc/PID
-  UniqueFd thread_fd_;  // /proc/PID/task/TID, if the main thread has ended before others: then /proc/PID has no memory
+  UniqueFd proc_fd_;
+  // /proc/PID/task/TID of a live thread, if the main thread has ended. The memory of the process is then not in
+  // /proc/PID.
+  UniqueFd thread_fd_;
   UniqueFd root_fd_;
-  std::vector<Mapping> mappings_;  // executable ones, sorted by start
+  std::vector<Mapping> mappings_;  // executable mappings, sorted by start
   bool has_vdso_ = false;
   bool denied_ = false;
   std::optional<FileRights> first_rights_;
-  std::optional<FileRights> rights_;  // the process's rights at the last refresh()
+  std::optional<FileRights> rights_;
   std::shared_ptr<PerfMap> perf_map_;
 };
 

@@ -7,16 +7,16 @@ namespace {
 
 using Table = std::span<const uint8_t>;
 
-constexpr uint32_t kMinor = 16;  // PY_VERSION_HEX >> kMinor is 0xMMmm: major and minor version
+constexpr uint32_t kMinor = 16;  // PY_VERSION_HEX >> kMinor is 0xMMmm, the major and minor version
 constexpr uint32_t kVersion3_10 = 0x030a;
 constexpr uint32_t kVersion3_11 = 0x030b;
 
-// Returns 0 for an impossible line, which can result from the deltas of a broken table.
+// Returns 0 for a line number that cannot exist. The deltas of a broken table can sum to one.
 uint32_t valid_line(int64_t line) {
   return line > 0 && line <= INT32_MAX ? static_cast<uint32_t>(line) : 0;
 }
 
-// Parses co_lnotab: pairs of bytes, the code delta and the signed line delta.
+// Parses co_lnotab. It holds pairs of bytes: a code delta, and a signed line delta.
 uint32_t line_by_lnotab(Table table, int64_t line, uint32_t offset) {
   uint64_t at = 0;
   for (size_t i = 0; i + 1 < table.size(); i += 2) {
@@ -29,7 +29,8 @@ uint32_t line_by_lnotab(Table table, int64_t line, uint32_t offset) {
   return valid_line(line);
 }
 
-// Parses the table of PEP 626: pairs of bytes, the length of a range and its signed line delta to the previous range.
+// Parses the table of PEP 626. It holds pairs of bytes: the length of a code range, and its signed line delta to the
+// previous range.
 uint32_t line_by_ranges(Table table, int64_t line, uint32_t offset) {
   constexpr int8_t kNoLine = -128;
   uint64_t end = 0;
@@ -44,7 +45,7 @@ uint32_t line_by_ranges(Table table, int64_t line, uint32_t offset) {
   return 0;
 }
 
-// Parses the table of PEP 657. An entry begins with a byte whose top bit is set; its other bytes have it clear.
+// Parses the table of PEP 657. The first byte of each entry has its top bit set. In all other bytes it is clear.
 class Locations {
  public:
   explicit Locations(Table table) : table_(table) {}
@@ -62,7 +63,8 @@ class Locations {
     const uint32_t head = table_[at_++];
     length_ = ((head & 7U) + 1) * kUnitBytes;
     const uint32_t kind = head >> 3U & 15U;
-    constexpr uint32_t kOneLine = 10;  // kinds 10 to 12 have the line delta kind - 10
+    // In entries of the kinds 10 to 12, the line delta is the kind minus 10.
+    constexpr uint32_t kOneLine = 10;
     constexpr uint32_t kNoColumns = 13;
     constexpr uint32_t kNone = 15;
     has_line_ = kind != kNone;
@@ -75,15 +77,15 @@ class Locations {
     return true;
   }
 
-  [[nodiscard]] uint32_t length() const { return length_; }  // bytes of code
-  [[nodiscard]] int64_t delta() const { return delta_; }     // line delta from the previous entry
+  [[nodiscard]] uint32_t length() const { return length_; }
+  [[nodiscard]] int64_t delta() const { return delta_; }  // lines from the previous entry to this one
   [[nodiscard]] bool has_line() const { return has_line_; }
 
  private:
-  // Reads six bits per byte, lowest first. The lowest bit of the result is the sign.
+  // Reads a number of six bits per byte, lowest bits first. Its lowest bit is the sign.
   int64_t signed_number() {
     constexpr uint32_t kMore = 0x40;
-    constexpr uint32_t kMaxShift = 30;  // higher bits are ignored, because lines are 32-bit ints
+    constexpr uint32_t kMaxShift = 30;  // lines are 32-bit ints, so higher bits are ignored
     uint64_t number = 0;
     uint32_t shift = 0;
     while (at_ < table_.size()) {

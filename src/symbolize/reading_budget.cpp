@@ -7,7 +7,7 @@
 namespace gpuprof::symbolize {
 namespace {
 
-constexpr uint64_t kSymbolMemory = 48;  // bytes per symbol: two copies exist while the table is shrunk
+constexpr uint64_t kSymbolMemory = 48;  // bytes per symbol, for the two copies that exist while a table is shrunk
 
 }  // namespace
 
@@ -27,7 +27,7 @@ bool ReadingBudget::take_whole(uint64_t& used, uint64_t limit, uint64_t wanted, 
   return true;
 }
 
-// Grants at most half of the free memory: while the string of names grows, its old and its new copy exist at once.
+// Grants at most half of the free memory, because the string of names exists twice while it grows.
 uint64_t ReadingBudget::take_perf_map(uint64_t wanted) {
   return take_part(perf_map_bytes_, limits_.perf_map_bytes, wanted, room() / 2, left_out_.perf_maps);
 }

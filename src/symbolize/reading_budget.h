@@ -1,5 +1,5 @@
-// Limits what gpuprof reads to name the addresses of a recording. Without limits, the target's files
-// could delay the end of the recording, or use any amount of memory. Counts what was left out because of a limit.
+// Limits what gpuprof reads to name the addresses of a recording, and counts what was left out. Without limits, the
+// target's files could delay the end of the recording, or use any amount of memory.
 #pragma once
 
 #include <atomic>
@@ -12,13 +12,15 @@ namespace gpuprof::symbolize {
 // Limits for one recording, over all processes and files.
 struct ReadingLimits {
   uint64_t perf_map_bytes = uint64_t{128} << 20;
-  uint64_t perf_map_functions = 1 << 20;                   // functions of all perf maps in memory together
-  uint64_t checksum_bytes = uint64_t{1} << 30;             // bytes read to compute the CRC of .gnu_debuglink
-  uint64_t debug_info_bytes = uint64_t{1} << 30;           // memory for DWARF and .gnu_debugdata
-  uint64_t others_debug_info_bytes = uint64_t{128} << 20;  // part of debug_info_bytes for files of other users
-  uint64_t symbols = 8 << 20;                              // symbols of all symbol tables together
-  uint64_t time_after_end_ns = 30'000'000'000;        // time to name the remaining addresses after the end of recording
-  uint64_t download_ns = uint64_t{120} * 1000000000;  // total wait for debuginfod; not part of time_after_end_ns
+  uint64_t perf_map_functions = 1 << 20;          // functions of all perf maps together
+  uint64_t checksum_bytes = uint64_t{1} << 30;    // bytes read to compute the CRC of .gnu_debuglink
+  uint64_t debug_info_bytes = uint64_t{1} << 30;  // memory for DWARF and .gnu_debugdata
+  // Share of debug_info_bytes that files of other users may use.
+  uint64_t others_debug_info_bytes = uint64_t{128} << 20;
+  uint64_t symbols = 8 << 20;
+  uint64_t time_after_end_ns = 30'000'000'000;  // time to name the remaining addresses after the end of recording
+  // Total time of debuginfod requests; not part of time_after_end_ns.
+  uint64_t download_ns = uint64_t{120} * 1000000000;
 };
 
 class ReadingBudget {
@@ -33,42 +35,45 @@ class ReadingBudget {
 
   // How much was not read because of a limit.
   struct LeftOut {
-    uint64_t perf_maps = 0;      // maps that were truncated
-    uint64_t debug_links = 0;    // files not compared with a .gnu_debuglink
+    uint64_t perf_maps = 0;      // perf maps that were truncated
+    uint64_t debug_links = 0;    // files whose CRC was not computed to compare it with .gnu_debuglink
     uint64_t debug_infos = 0;    // files whose DWARF or .gnu_debugdata was not read
-    uint64_t symbol_tables = 0;  // truncated tables
-    uint64_t downloads = 0;      // files not requested from debuginfod
-    uint64_t addresses = 0;      // addresses that were not named before the time was over
+    uint64_t symbol_tables = 0;  // symbol tables that were truncated
+    uint64_t downloads = 0;      // files that were not requested from debuginfod
+    uint64_t addresses = 0;      // addresses that were not named before the time limit
     [[nodiscard]] bool nothing() const {
       return perf_maps + debug_links + debug_infos + symbol_tables + downloads + addresses == 0;
     }
   };
   [[nodiscard]] const LeftOut& left_out() const { return left_out_; }
 
-  // Returns how many bytes of a perf map may be read, at most `wanted`. If fewer, counts the map as truncated.
+  // Returns how many of the `wanted` bytes of a perf map may be read. If not all of them may, counts the map as
+  // truncated.
   uint64_t take_perf_map(uint64_t wanted);
-  // Count the functions that are known from perf maps. False: too many.
+  // Counts a function of a perf map. Returns false if the limit of functions is reached.
   bool add_perf_map_function();
   void remove_perf_map_functions(uint64_t count) { perf_map_functions_ -= count; }
 
-  // Takes all of `bytes` from the budget and returns true. If less is left, counts the file as left out.
+  // Takes `bytes` from the budget and returns true. If the budget holds less, takes nothing, counts the file as left
+  // out and returns false.
   bool take_checksum(uint64_t bytes) {
     return take_whole(checksum_bytes_, limits_.checksum_bytes, bytes, left_out_.debug_links);
   }
-  // `trusted`: root or gpuprof's user owns the file. Other files get less, to leave some for later processes.
+  // `trusted`: root or gpuprof's user owns the file. Other files may use only a part of the budget, so that some
+  // remains for later processes.
   bool take_debug_info(uint64_t bytes, bool trusted);
-  // Checks whether a read may use `peak` bytes while it runs, and `kept` bytes afterwards. Does not take these bytes
-  // from the budget. Counts the file as left out if it returns false.
+  // Returns whether a read may use `peak` bytes while it runs and `kept` bytes afterwards. Takes nothing from the
+  // budget. If it returns false, it counts the file as left out.
   bool may_take_debug_info(uint64_t peak, uint64_t kept, bool trusted);
 
-  // Returns how many symbols a table may have, at most `wanted`.
   uint64_t take_symbols(uint64_t wanted);
 
-  // Whether debuginfod may be asked again. The caller passes the duration of each request to downloaded().
+  // Returns whether debuginfod may be asked again. After each request, the caller passes its duration to
+  // downloaded().
   bool may_download();
   void downloaded(uint64_t ns) { download_ns_ += ns; }
 
-  // Starts the time limit, because the recording has ended. Only this function is thread-safe.
+  // Tells the budget that the recording has ended, so that the time limit begins. Only this function is thread-safe.
   void end(uint64_t now_ns) { end_ns_ = now_ns; }
   [[nodiscard]] bool in_time() const;
   void leave_out_address() { ++left_out_.addresses; }
@@ -87,7 +92,7 @@ class ReadingBudget {
   uint64_t others_debug_info_bytes_ = 0;
   uint64_t symbols_ = 0;
   uint64_t download_ns_ = 0;
-  std::atomic<uint64_t> end_ns_{UINT64_MAX};  // CLOCK_MONOTONIC; UINT64_MAX: still recording
+  std::atomic<uint64_t> end_ns_{UINT64_MAX};  // CLOCK_MONOTONIC; UINT64_MAX while the recording runs
 };
 
 }  // namespace gpuprof::symbolize

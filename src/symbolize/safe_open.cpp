@@ -11,7 +11,8 @@
 namespace gpuprof::symbolize {
 namespace {
 
-// `location` was opened with O_PATH, which has no side effects. Reopens it for reading if it is a regular file.
+// Reopens `location` for reading if it is a regular file. `location` was opened with O_PATH, which has no side
+// effects.
 UniqueFd reopen_regular(const UniqueFd& location) {
   struct stat status {};
   if (!location || ::fstat(location.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -33,12 +34,13 @@ UniqueFd locate(int root_fd, const std::string& path, int extra_flags) {
   if (fd >= 0 || errno != ENOSYS) {
     return UniqueFd(static_cast<int>(fd));
   }
-  // Before Linux 5.6, absolute symbolic links lead out of the target's root, so callers verify the file.
+  // Before Linux 5.6, an absolute symbolic link leads out of the target's root, so the callers verify the opened
+  // file.
   const size_t start = path.find_first_not_of('/');
   return start == std::string::npos ? UniqueFd{} : UniqueFd(::openat(root_fd, path.c_str() + start, flags));
 }
 
-// Uses the process's rights also for `path`, because they apply to all folders on the way.
+// Uses the process's rights for the whole path, because each folder on the way requires them.
 UniqueFd open_with(const FileAccess& access, const std::string& path, int extra_flags) {
   const ActAs as(access.rights_or_null());
   return as.ok() ? reopen_regular(locate(access.root_fd, path, extra_flags)) : UniqueFd{};

@@ -10,18 +10,18 @@
 
 namespace gpuprof::symbolize {
 
-inline constexpr int kOwnRoot = -1;  // value of `root_fd` for gpuprof's own root directory
+inline constexpr int kOwnRoot = -1;  // `root_fd` of gpuprof's own root directory
 
 // How to open paths that a process names.
 struct FileAccess {
   int root_fd = kOwnRoot;
-  std::optional<FileRights> rights = {};  // nullopt: gpuprof's own rights
+  std::optional<FileRights> rights = {};  // nullopt: use gpuprof's own rights
 
   [[nodiscard]] const FileRights* rights_or_null() const { return rights ? &*rights : nullptr; }
 };
 
-// Opens a regular file for reading. `path` is absolute, and is resolved inside the root directory, including symbolic
-// links. Returns a closed descriptor for other kinds of files, and on errors. Then errno is EACCES if `access` does not
+// Opens a regular file for reading. `path` is absolute. It and all symbolic links in it are resolved inside the root
+// directory. Returns a closed descriptor on errors and for other kinds of files. errno is EACCES if `access` does not
 // permit reading.
 UniqueFd open_regular(const FileAccess& access, const std::string& path);
 
@@ -35,11 +35,11 @@ UniqueFd open_folder(const FileAccess& access, const std::string& path);
 // rights, because the kernel decides where they lead. `rights` must allow reading the file itself; null: gpuprof's own.
 UniqueFd open_regular_proc(int dir_fd, const std::string& name, const FileRights* rights);
 
-// Whether only root and gpuprof's user can have written the open file.
+// Returns whether only root and gpuprof's user can have written the open file.
 bool is_trusted(int fd);
 
-// Whether a file may use as much of gpuprof's memory as the user's own files. True for all files if gpuprof is not
-// root: then a target has as many rights as gpuprof, and files of the user are often group-writable.
+// Returns whether a file may use as much of gpuprof's memory as the user's own files. Returns true for all files if
+// gpuprof is not root: a target then has the same rights as gpuprof, and files of the user are often group-writable.
 bool counts_as_ours(int fd);
 
 }  // namespace gpuprof::symbolize

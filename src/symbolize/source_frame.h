@@ -1,4 +1,4 @@
-// A function and a source line in it.
+// A function, and a source line in it.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 namespace gpuprof::symbolize {
 
 struct SourceFrame {
-  std::string name;   // demangled; may be empty
-  std::string file;   // may be empty
+  std::string name;   // demangled; empty if unknown
+  std::string file;   // empty if unknown
   uint32_t line = 0;  // 0: unknown
 };
 

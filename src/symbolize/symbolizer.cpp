@@ -20,7 +20,7 @@ SymbolizedFrame unknown_frame(const Mapping* mapping, uint64_t address) {
     return frame;
   }
   frame.module = mapping->name;
-  // The file's headers are unknown, so use the file offset instead of the virtual address.
+  // The headers of the file are unknown, so this uses the file offset and not the virtual address.
   frame.address = mapping->offset + (address - mapping->start);
   frame.name = address_name(mapping->name, frame.address);
   return frame;
@@ -48,8 +48,8 @@ struct Symbolizer::State {
   bool by_perf_map(const ProcessMaps& maps, uint64_t address, std::vector<SymbolizedFrame>& out);
 };
 
-// After the time limit for naming addresses, opens no further file: returns null unless the module is known already.
-// Drops a file that was overwritten, because its names are those of other code now.
+// Returns the module of a file. After the time limit for naming addresses, opens no more files and returns null for
+// those not yet known. Drops a file that was overwritten, because its names now belong to other code.
 ElfModule* Symbolizer::State::module_of(const std::shared_ptr<MappedFile>& file, const ProcessMaps& maps) {
   auto known = files.find(file.get());
   if (known == files.end()) {
@@ -76,13 +76,14 @@ ElfModule* Symbolizer::State::vdso_of(const ProcessMaps& maps) {
   return maps.vdso().empty() ? nullptr : vdso.get();
 }
 
-// After the time limit for naming addresses, returns only cached frames, else null.
+// After the time limit for naming addresses, returns cached frames, or null if none are cached.
 const std::vector<SymbolizedFrame>* Symbolizer::State::frames_of(ElfModule& module, uint64_t vaddr,
                                                                  const ProcessMaps& maps) {
   return budget.in_time() ? &module.frames(vaddr, maps) : module.known_frames(vaddr);
 }
 
-// Compiled code is in anonymous memory, or in a file without name or headers (memfd).
+// Names code of a just-in-time compiler. It is in anonymous memory, or in a memfd whose file has no name or no ELF
+// headers.
 bool Symbolizer::State::by_perf_map(const ProcessMaps& maps, uint64_t address, std::vector<SymbolizedFrame>& out) {
   PerfMap* perf_map = maps.perf_map();
   if (perf_map == nullptr) {
@@ -126,7 +127,7 @@ void Symbolizer::user_in(const ProcessMaps& maps, const Mapping* mapping, uint64
       return;
     }
   }
-  // Without a mapping, the process may have ended before its newest mappings were read.
+  // If no mapping is known, the process may have ended before the recorder read its newest mappings.
   if (module == nullptr && state_->by_perf_map(maps, address, out)) {
     return;
   }

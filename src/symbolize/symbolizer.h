@@ -17,12 +17,14 @@ namespace gpuprof::symbolize {
 
 struct SymbolizedFrame {
   profile::FrameKind kind = profile::FrameKind::unknown;
-  std::string name;  // demangled; "[libfoo.so+0x12ab]" or "[unknown]" without a symbol
-  std::string file;  // source file; empty if unknown
+  // Demangled. Without a symbol, it is "[libfoo.so+0x12ab]" or "[unknown]".
+  std::string name;
+  std::string file;
   uint32_t line = 0;
   std::string module;    // path of the mapped file, "[vdso]", "[kernel]", "perf-PID.map"
   std::string build_id;  // lower-case hex
-  // The address that was looked up (for a caller, return address - 1); in an ELF file, as its virtual address there.
+  // The address that was looked up, as a virtual address of the ELF file if there is one. For a caller, it is the
+  // return address - 1.
   uint64_t address = 0;
 };
 
@@ -30,7 +32,8 @@ struct SymbolizerOptions {
   std::vector<std::string> debug_directories = {"/usr/lib/debug"};  // folders with separate debug files
   bool debuginfod = true;  // ask the debuginfod servers in DEBUGINFOD_URLS; may take seconds
   ReadingLimits limits;
-  ReadingBudget::Headroom room = {};  // returns the memory left for reading files; empty function: unlimited
+  // Returns how much memory is left for reading files. An empty function means unlimited.
+  ReadingBudget::Headroom room = {};
 };
 
 class Symbolizer {
@@ -39,12 +42,12 @@ class Symbolizer {
   ~Symbolizer();
 
   // Names one user-space address. For a return address, pass the address before it, because a call may be the last
-  // instruction of its function. `mapping` holds the address, or is null; it need not be in `maps`. Appends at least
-  // one frame, and one for each inlined function, outermost first. Does not refresh `maps`: call maps.refresh() if
-  // the address may be newer.
+  // instruction of its function. `mapping` is the mapping that holds the address, or null. It need not be in `maps`.
+  // Appends at least one frame, and one for each inlined function, outermost first. Does not refresh `maps`: the
+  // caller must call maps.refresh() if the address may be newer than `maps`.
   void user_in(const ProcessMaps& maps, const Mapping* mapping, uint64_t address, std::vector<SymbolizedFrame>& out);
 
-  // The limits of this symbolizer. Any thread may call ReadingBudget::end().
+  // Returns the limits of this symbolizer. Any thread may call ReadingBudget::end() on them.
   [[nodiscard]] ReadingBudget& budget();
 
  private:

@@ -1,46 +1,52 @@
 /* Finds the kernels that a batch of commands for an Intel GPU starts, one command per step. The caller reads the
- * memory: the kernel side (bpf/batch_buffers.h) or a test. Plain C without libc. The batch is the target's: any content
- * is possible. */
+ * memory: a BPF program (bpf/batch_buffers.h) or a test. Plain C without libc. The target wrote the batch, so it may
+ * hold anything. */
 #ifndef GPUPROF_WIRE_BATCH_SCAN_H
 #define GPUPROF_WIRE_BATCH_SCAN_H
 
 #include "wire/bpf_events.h"
 
-#define GPUPROF_BATCH_KERNELS 64    /* limit of kernels stored per batch: the first ones; a power of two */
-#define GPUPROF_BATCH_COMMANDS 4096 /* commands scanned per batch */
-#define GPUPROF_BATCH_WINDOW 20     /* dwords read from the start of a command */
-#define GPUPROF_BATCH_DEPTH 3       /* nesting depth of batch calls */
-#define GPUPROF_BATCH_JUMPS 16      /* jumps to other buffers, of all kinds */
-#define GPUPROF_BATCH_NOOPS 64      /* this many no-ops in a row are memory that was never written */
+#define GPUPROF_BATCH_KERNELS 64    /* limit of kernels stored per batch, a power of two; the first ones are kept */
+#define GPUPROF_BATCH_COMMANDS 4096 /* limit of commands scanned per batch */
+#define GPUPROF_BATCH_WINDOW 20     /* dwords read from the start of each command */
+#define GPUPROF_BATCH_DEPTH 3       /* limit of nested batch calls */
+#define GPUPROF_BATCH_JUMPS 16      /* limit of jumps to other buffers, of all kinds */
+#define GPUPROF_BATCH_NOOPS 64      /* after this many no-ops in a row, the memory counts as never written */
 
-/* Flag in a kernel start: the start is that of the system routine. Starts are multiples of 64. */
+/* Flag in a kernel's start address: this is the system routine and not a kernel. The bit is free, because start
+ * addresses are multiples of 64. */
 #define GPUPROF_BATCH_SYSTEM_ROUTINE 1
 
 enum gpuprof_batch_state {
   GPUPROF_BATCH_RUNS = 0,
-  GPUPROF_BATCH_ENDED = 1,     /* the scan has seen all commands */
-  GPUPROF_BATCH_UNWRITTEN = 2, /* the batch is incomplete, or the memory is not a batch */
-  GPUPROF_BATCH_CUT = 3        /* the batch exceeds the limits of the scan */
+  GPUPROF_BATCH_ENDED = 1,
+  GPUPROF_BATCH_UNWRITTEN = 2, /* the batch is incomplete, or the memory holds no batch */
+  GPUPROF_BATCH_CUT = 3        /* the scan reached one of its limits */
 };
 
 struct gpuprof_batch_scan {
   gpuprof_u64 at;      /* GPU address of the next command */
-  gpuprof_u64 base;    /* instruction base address; 0: not set by the batch */
-  gpuprof_u64 back[4]; /* GPU addresses at which calling batches continue */
-  /* Gen8 to Gen12: */
-  gpuprof_u64 dynamic;     /* dynamic state base address, from an earlier batch until this one sets it; 0: unknown */
+  gpuprof_u64 base;    /* instruction base address; 0: the batch has not set one */
+  gpuprof_u64 back[4]; /* GPU addresses at which the calling batches continue */
+  /* Only Gen8 to Gen12 use the next three fields. */
+
+  /* Dynamic state base address. It comes from an earlier batch until this batch sets it. 0: unknown. */
+  gpuprof_u64 dynamic;
   gpuprof_u64 descriptors; /* address of the interface descriptors; 0: unknown */
-  gpuprof_u64 descriptor;  /* address of the descriptor to read next, instead of a command; 0: read a command */
+  /* Address of a descriptor that the caller reads next, instead of a command. 0: the caller reads a command. */
+  gpuprof_u64 descriptor;
   gpuprof_u32 descriptors_bytes;
-  gpuprof_u32 missed; /* 1: a kernel was skipped: its descriptor is unknown or missing, or `starts` is full */
-  gpuprof_u32 depth;  /* batches that wait in `back` */
+  /* 1: a kernel was left out, because its descriptor is unknown or missing, or because `starts` is full. */
+  gpuprof_u32 missed;
+  gpuprof_u32 depth; /* number of calling batches in `back` */
   gpuprof_u32 jumps;
   gpuprof_u32 noops; /* no-ops since the last other command */
   gpuprof_u32 state;
   gpuprof_u32 count;
   gpuprof_u32 pad;
-  gpuprof_u64 starts[GPUPROF_BATCH_KERNELS]; /* of the kernels' code, relative to the instruction base address */
-  gpuprof_u64 recent[GPUPROF_BATCH_KERNELS]; /* recent starts, indexed by their low bits, to skip repetitions */
+  gpuprof_u64 starts[GPUPROF_BATCH_KERNELS]; /* start addresses of kernels, relative to the instruction base address */
+  /* Recently stored starts, indexed by their low bits, to skip repetitions. */
+  gpuprof_u64 recent[GPUPROF_BATCH_KERNELS];
 };
 
 static inline __attribute__((always_inline)) void gpuprof_batch_add(struct gpuprof_batch_scan* scan, gpuprof_u32 low,
@@ -48,7 +54,7 @@ static inline __attribute__((always_inline)) void gpuprof_batch_add(struct gpupr
   gpuprof_u64 start = (((gpuprof_u64)(high & 0xffff) << 32) | low) & ~(gpuprof_u64)63;
   gpuprof_u32 count = scan->count;
   gpuprof_u64* recent = &scan->recent[(start >> 6) & (GPUPROF_BATCH_KERNELS - 1)];
-  if (*recent == (start | kind | 2)) { /* bit 1 distinguishes an entry from an empty one */
+  if (*recent == (start | kind | 2)) { /* bit 1 is set in each stored entry, so an empty entry never matches */
     return;
   }
   *recent = start | kind | 2;
@@ -60,7 +66,7 @@ static inline __attribute__((always_inline)) void gpuprof_batch_add(struct gpupr
   scan->count = count + 1;
 }
 
-/* Handles a command of the 3D pipeline that names kernels. */
+/* Handles a command of the 3D pipeline that contains kernel addresses. */
 static inline __attribute__((always_inline)) void gpuprof_batch_take_shader(struct gpuprof_batch_scan* scan,
                                                                             gpuprof_u32 command,
                                                                             const gpuprof_u32* words) {
@@ -93,13 +99,13 @@ static inline __attribute__((always_inline)) void gpuprof_batch_take_shader(stru
   }
 }
 
-/* Handles a media command. GPGPU_WALKER names its kernel by an interface descriptor (32 bytes) in memory. */
+/* Handles a media command. GPGPU_WALKER names its kernel by an interface descriptor, which is 32 bytes in memory. */
 static inline __attribute__((always_inline)) void gpuprof_batch_take_media(struct gpuprof_batch_scan* scan,
                                                                            const gpuprof_u32* words) {
   if (words[0] == 0x70020002) { /* MEDIA_INTERFACE_DESCRIPTOR_LOAD */
     scan->descriptors = scan->dynamic ? scan->dynamic + words[3] : 0;
     scan->descriptors_bytes = words[2] & 0x1ffff;
-  } else if ((words[0] & 0xffff00ff) == 0x7105000d) { /* GPGPU_WALKER, with the length that it has since Gen8 */
+  } else if ((words[0] & 0xffff00ff) == 0x7105000d) { /* GPGPU_WALKER in the form that it has since Gen8 */
     gpuprof_u32 begin = (words[1] & 0x3f) * 32;
     if (scan->descriptors && begin + 32 <= scan->descriptors_bytes) {
       scan->descriptor = scan->descriptors + begin;
@@ -109,7 +115,7 @@ static inline __attribute__((always_inline)) void gpuprof_batch_take_media(struc
   }
 }
 
-/* Handles a command of the GPU's pipelines and returns its length in dwords. */
+/* Handles a command of the 3D, compute and media pipelines. Returns its length in dwords. */
 static inline __attribute__((always_inline)) gpuprof_u32 gpuprof_batch_take_pipeline(struct gpuprof_batch_scan* scan,
                                                                                      const gpuprof_u32* words) {
   gpuprof_u32 command = words[0] >> 16;
@@ -121,7 +127,7 @@ static inline __attribute__((always_inline)) gpuprof_u32 gpuprof_batch_take_pipe
     gpuprof_batch_add(scan, words[18], words[19], 0);
   } else if (command == 0x7002 || command == 0x7105) {
     gpuprof_batch_take_media(scan, words);
-  } else if (command == 0x6101) { /* STATE_BASE_ADDRESS, with the layout that it has since Gen8 */
+  } else if (command == 0x6101) { /* STATE_BASE_ADDRESS in the form that it has since Gen8 */
     if ((words[0] & 0xff) >= 10 && words[6] & 1) {
       scan->dynamic = (((gpuprof_u64)(words[7] & 0xffff) << 32) | words[6]) & ~(gpuprof_u64)0xfff;
     }
@@ -151,7 +157,8 @@ static inline __attribute__((always_inline)) void gpuprof_batch_jump(struct gpup
   scan->at = to;
 }
 
-/* Handles a command of the memory interface. Returns its length in dwords; 0: the scan has moved elsewhere. */
+/* Handles a command of the memory interface. Returns its length in dwords, or 0 if the scan continues at another
+ * address. */
 static inline __attribute__((always_inline)) gpuprof_u32 gpuprof_batch_take_memory(struct gpuprof_batch_scan* scan,
                                                                                    const gpuprof_u32* words) {
   gpuprof_u32 opcode = (words[0] >> 23) & 0x3f;
@@ -177,7 +184,7 @@ static inline __attribute__((always_inline)) gpuprof_u64 gpuprof_batch_next(cons
   return scan->descriptor ? scan->descriptor : scan->at;
 }
 
-/* Reports that the memory at gpuprof_batch_next() cannot be read. */
+/* The caller calls this if it cannot read the memory at gpuprof_batch_next(). */
 static inline __attribute__((always_inline)) void gpuprof_batch_unreadable(struct gpuprof_batch_scan* scan) {
   if (scan->descriptor) {
     scan->descriptor = 0;
@@ -187,7 +194,8 @@ static inline __attribute__((always_inline)) void gpuprof_batch_unreadable(struc
   }
 }
 
-/* Handles the words at gpuprof_batch_next(): a command or a descriptor. Words that cannot be read must be 0. */
+/* Handles the words at gpuprof_batch_next(), which are a command or a descriptor. The caller passes 0 for words that
+ * it cannot read. */
 static inline __attribute__((always_inline)) void gpuprof_batch_step(struct gpuprof_batch_scan* scan,
                                                                      const gpuprof_u32* words) {
   gpuprof_u32 type = words[0] >> 29;

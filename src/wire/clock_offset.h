@@ -1,12 +1,12 @@
-/* Compares clocks across time namespaces: CLOCK_MONOTONIC differs between them, CLOCK_REALTIME does not. */
+/* Compares clocks of different time namespaces. CLOCK_MONOTONIC differs between them, CLOCK_REALTIME does not. */
 #ifndef GPUPROF_WIRE_CLOCK_OFFSET_H
 #define GPUPROF_WIRE_CLOCK_OFFSET_H
 
 #include <stdint.h>
 #include <time.h>
 
-/* Returns CLOCK_REALTIME - CLOCK_MONOTONIC of this process in ns, with the error of the fastest of five readings (well
- * below 1 us). Never 0 in practice. */
+/* Returns CLOCK_REALTIME - CLOCK_MONOTONIC of this process in ns, from the fastest of five readings. The error is
+ * well below 1 us. The result is never 0 in practice. */
 static inline int64_t gpuprof_clock_offset(void) {
   int64_t offset = 0;
   int64_t best = INT64_MAX;

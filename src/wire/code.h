@@ -18,14 +18,15 @@
 #include "wire/hash.h"
 #include "wire/wire.h"
 
-/* Seals of the memfd (fcntl.h): the hashed bytes are the stored bytes, and no read fails halfway. */
+/* The seals of the memfd (see fcntl.h). Nobody can change the bytes after the recorder has hashed them, and reads
+ * cannot fail halfway. */
 #define GPUPROF_CODE_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
 
-#define GPUPROF_CODE_MAGIC 0x43525047u /* "GPRC": the first word of a connection that sends code */
+#define GPUPROF_CODE_MAGIC 0x43525047u /* "GPRC": the first word on a connection that sends code */
 
 enum gpuprof_code_kind { GPUPROF_CODE_CUBIN = 1, GPUPROF_CODE_ZEBIN = 2, GPUPROF_CODE_KINDS = 3 };
 
-/* Hash of all bytes of an object. It is not safe against deliberate collisions. */
+/* The hash of all bytes of a code object. It does not protect against deliberate collisions. */
 struct gpuprof_code_hash {
   uint64_t words[2];
 };
@@ -34,7 +35,7 @@ struct gpuprof_code_offer {
   uint32_t magic;
   uint32_t version; /* GPUPROF_WIRE_VERSION */
   char token[32];
-  uint32_t source_id; /* from the gpuprof_welcome of the process */
+  uint32_t source_id; /* source id from the gpuprof_welcome of the process */
   uint32_t kind;      /* enum gpuprof_code_kind */
   uint64_t module;    /* the source's number for the module */
   uint64_t bytes;
@@ -43,9 +44,9 @@ struct gpuprof_code_offer {
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_code_offer) == 80, "code offer layout");
 
 enum gpuprof_code_word {
-  GPUPROF_CODE_HAVE_IT = 1, /* the recorder already has the bytes and has registered the module */
+  GPUPROF_CODE_HAVE_IT = 1, /* the recorder has the bytes already, and has registered the module */
   GPUPROF_CODE_SEND = 2,
-  GPUPROF_CODE_REFUSED = 3 /* not wanted, too large, over budget, or from a process that is not recorded */
+  GPUPROF_CODE_REFUSED = 3 /* not wanted, too large, over the limit of a session, or the process is not recorded */
 };
 
 struct gpuprof_code_answer {
@@ -54,7 +55,7 @@ struct gpuprof_code_answer {
 };
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_code_answer) == 8, "code answer layout");
 
-/* Sent with the memfd as SCM_RIGHTS. */
+/* The memfd is sent with this as SCM_RIGHTS. */
 struct gpuprof_code_file {
   uint32_t magic;
   uint32_t pad;
@@ -74,7 +75,8 @@ static inline void gpuprof_code_hash_word(struct gpuprof_code_hasher* hasher, ui
   lanes[1] = gpuprof_fold_multiply(lanes[1] ^ word, GPUPROF_OTHER_MULTIPLIER) + 1;
 }
 
-/* Hashes the next bytes. Each call but the last must pass whole 64-bit words. Start with a zeroed hasher. */
+/* Hashes the next bytes. Each call except the last must pass a multiple of 8 bytes. The hasher must be zeroed before
+ * the first call. */
 static inline void gpuprof_code_hash_add(struct gpuprof_code_hasher* hasher, const void* bytes, size_t size) {
   const unsigned char* at = (const unsigned char*)bytes;
   hasher->bytes += size;

@@ -12,20 +12,22 @@ enum class CudaWork : uint8_t {
   none,
   operation,  // one copy or fill
   kernel,
-  several,  // any number of operations or kernels with one correlation id
-  graph     // the nodes of an executable graph, all with one correlation id
+  several,  // any number of copies, fills or kernels with one correlation id
+  graph     // the nodes of an executable graph, which all have one correlation id
 };
 
 struct CudaLaunch {
-  std::string_view beginning;  // start of the function's name after "cu" or "cuda"; the first match is used
+  // The start of the function's name after "cu" or "cuda". The first entry that matches is used.
+  std::string_view beginning;
   CudaWork work;
-  // Functions to count with uprobes. Runtime functions call the driver's. _ptsz variants serve programs with per-thread
-  // default streams.
-  std::array<std::string_view, 2> in_driver = {};   // libcuda
-  std::array<std::string_view, 2> in_runtime = {};  // libcudart
+  // Functions to count with uprobes. The runtime's functions call the driver's functions. Programs compiled for
+  // per-thread default streams call the _ptsz variants.
+  std::array<std::string_view, 2> in_driver = {};
+  std::array<std::string_view, 2> in_runtime = {};
 };
 
-// Prefetch and advice calls (cuMemPrefetchAsync) are not launches: CUPTI reports them only in unified memory counters.
+// Calls for prefetch and advice (cuMemPrefetchAsync) are missing here: CUPTI reports them only as unified memory
+// counters.
 inline constexpr CudaLaunch kCudaLaunches[] = {
     {"LaunchHostFunc", CudaWork::none},
     {"LaunchCooperativeKernelMultiDevice", CudaWork::several},

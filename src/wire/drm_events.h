@@ -7,36 +7,34 @@
 #include "wire/bpf_events.h"
 
 enum gpuprof_drm_event_type {
-  GPUPROF_DRM_QUEUED = 64, /* gpuprof_drm_queued: a job was queued, by the submitting thread or a kernel thread */
-  GPUPROF_DRM_RUN = 65,    /* gpuprof_drm_job: a kernel worker gave the job to the hardware */
-  GPUPROF_DRM_DONE = 66,   /* gpuprof_drm_job: the job's fence was signalled, in any context */
-  /* gpuprof_drm_batch: sent before the job that submits the batch, and again when more of the batch is known */
+  GPUPROF_DRM_QUEUED = 64, /* gpuprof_drm_queued: the submitting thread or a kernel thread has queued a job */
+  GPUPROF_DRM_RUN = 65,    /* gpuprof_drm_job: a kernel worker has given the job to the hardware */
+  GPUPROF_DRM_DONE = 66,   /* gpuprof_drm_job: the job's fence was signalled */
+  /* gpuprof_drm_batch: sent before the job that submits the batch, and again when more kernels of the batch are known
+   * */
   GPUPROF_DRM_BATCH = 67,
-  GPUPROF_DRM_BOUND = 68,    /* gpuprof_drm_bound: addresses of a VM are bound to something else, or to nothing */
-  GPUPROF_DRM_SUBMITTED = 69 /* gpuprof_drm_submitted: sent after the call that queued the job */
+  GPUPROF_DRM_BOUND = 68,    /* gpuprof_drm_bound: addresses of a VM were bound to something else, or unbound */
+  GPUPROF_DRM_SUBMITTED = 69 /* gpuprof_drm_submitted: sent after the system call that queued the job */
 };
 
-/* A job is identified by its finished fence (context, seqno). The kernel never reuses a fence context. */
+/* The finished fence (context, seqno) identifies a job. The kernel never reuses a fence context. */
 struct gpuprof_drm_job {
   gpuprof_u32 type;
-  gpuprof_u32 failed; /* DONE: 1 if the fence has an error */
+  gpuprof_u32 failed; /* only in DONE; 1: the fence has an error */
   gpuprof_u64 context;
   gpuprof_u64 seqno;
   gpuprof_u64 time_ns; /* CLOCK_MONOTONIC */
 };
 
-/* The object that a job was submitted to. Known only for jobs that are queued in an ioctl of xe or i915. */
-enum gpuprof_drm_submission_kind {
-  GPUPROF_DRM_EXEC_QUEUE = 1, /* an exec queue of xe */
-  GPUPROF_DRM_CONTEXT = 2     /* a context of i915 */
-};
+/* The object to which a job was submitted. It is known only for jobs that an ioctl of xe or i915 queues. */
+enum gpuprof_drm_submission_kind { GPUPROF_DRM_EXEC_QUEUE = 1, GPUPROF_DRM_CONTEXT = 2 };
 struct gpuprof_drm_submission {
   gpuprof_u32 kind; /* enum gpuprof_drm_submission_kind; 0: unknown */
-  gpuprof_u32 id;   /* the driver's id, unique per kind within the open file */
-  gpuprof_u32 vm;   /* VM of an exec queue; 0: the queue is older than the recording */
+  gpuprof_u32 id;   /* the driver's id; it is unique per kind and open file */
+  gpuprof_u32 vm;   /* VM of an exec queue; 0: the queue was created before the recording began */
   gpuprof_u32 pad;
   gpuprof_u64 file;   /* identifies the open file */
-  gpuprof_u64 client; /* fdinfo's drm-client-id, for any kind; 0: unknown */
+  gpuprof_u64 client; /* drm-client-id of the fdinfo, valid for every kind; 0: unknown */
   gpuprof_u64 batch;  /* id of a gpuprof_drm_batch; 0: the batch was not scanned */
 };
 
@@ -46,7 +44,7 @@ struct gpuprof_drm_batch {
   gpuprof_u32 state; /* enum gpuprof_batch_state */
   gpuprof_u64 id;
   gpuprof_u64 file; /* as in gpuprof_drm_submission */
-  gpuprof_u64 base; /* instruction base address; 0: not set, so the previous batch on the queue determines it */
+  gpuprof_u64 base; /* instruction base address; 0: not set in the batch, so the previous batch on the queue set it */
   gpuprof_u32 vm;
   gpuprof_u32 queue;
   gpuprof_u32 count;
@@ -54,7 +52,8 @@ struct gpuprof_drm_batch {
   gpuprof_u64 starts[GPUPROF_BATCH_KERNELS]; /* as in gpuprof_batch_scan */
 };
 
-/* Links a batch to its job: the last job that the call queued. The driver queues earlier jobs for its own use. */
+/* Links a batch to its job, which is the last job that the ioctl queued. Any earlier jobs of the ioctl are the
+ * driver's own. */
 struct gpuprof_drm_submitted {
   gpuprof_u32 type;
   gpuprof_u32 pad;
@@ -63,11 +62,11 @@ struct gpuprof_drm_submitted {
   gpuprof_u64 seqno;
 };
 
-/* Invalidates these addresses of a VM: from now on, something else or nothing is bound there. */
+/* Says that from now on, other memory or no memory is bound at these addresses of a VM. */
 #define GPUPROF_DRM_ALL_VMS 0xffffffffu
 struct gpuprof_drm_bound {
   gpuprof_u32 type;
-  gpuprof_u32 vm; /* GPUPROF_DRM_ALL_VMS: the file was closed */
+  gpuprof_u32 vm; /* GPUPROF_DRM_ALL_VMS: all VMs of the file, because it was closed */
   gpuprof_u64 file;
   gpuprof_u64 address;
   gpuprof_u64 bytes;
@@ -78,30 +77,30 @@ struct gpuprof_drm_bound {
 #define GPUPROF_DRM_DRIVER_BYTES 16
 struct gpuprof_drm_queued {
   struct gpuprof_drm_job job;
-  gpuprof_u64 stack; /* id of a gpuprof_bpf_stack sent before; 0: no stack */
-  gpuprof_u64 image; /* changes with each program that runs under this pid */
+  gpuprof_u64 stack; /* id of a gpuprof_bpf_stack that was sent before; 0: the job has no stack */
+  gpuprof_u64 image; /* changes when the pid runs another program */
   struct gpuprof_drm_submission submission;
-  gpuprof_u64 scheduler; /* distinguishes rings of the same name */
-  gpuprof_u32 pid;       /* in the recorder's pid namespace; 0: a kernel thread queued the job for a client */
+  gpuprof_u64 scheduler; /* identifies the scheduler, because rings of several schedulers may have the same name */
+  gpuprof_u32 pid;       /* pid in the recorder's pid namespace; 0: a kernel thread queued the job for a client */
   gpuprof_u32 tid;
-  char thread[16];                       /* thread name. All four texts end with a NUL unless they fill their array */
-  char ring[GPUPROF_DRM_RING_BYTES];     /* ring of the scheduler: "gfx_0.0.0", "rcs0" */
-  char device[GPUPROF_DRM_DEVICE_BYTES]; /* bus name: "0000:03:00.0"; empty: unknown */
+  char thread[16];                       /* All four texts end with a NUL unless they fill their array. */
+  char ring[GPUPROF_DRM_RING_BYTES];     /* name of the scheduler's ring: "gfx_0.0.0", "rcs0" */
+  char device[GPUPROF_DRM_DEVICE_BYTES]; /* name on the bus: "0000:03:00.0"; empty: unknown */
   char driver[GPUPROF_DRM_DRIVER_BYTES]; /* "amdgpu"; empty: unknown */
 };
 
-/* Index into the per-CPU map `job_counts`. */
+/* Each value is an index in the per-CPU map `job_counts`. */
 enum gpuprof_drm_count {
-  GPUPROF_DRM_LOST_QUEUED = 0,   /* a recorded job was dropped because the ring buffer or the table was full */
-  GPUPROF_DRM_OF_KERNEL = 1,     /* jobs that a Linux kernel thread queued without naming a client */
+  GPUPROF_DRM_LOST_QUEUED = 0,   /* recorded jobs dropped because the ring buffer or the table was full */
+  GPUPROF_DRM_OF_KERNEL = 1,     /* jobs that a kernel thread queued without naming a client */
   GPUPROF_DRM_LOST_TIMES = 2,    /* RUN and DONE events dropped because the ring buffer was full */
   GPUPROF_DRM_LOST_BATCHES = 3,  /* BATCH, BOUND and SUBMITTED events dropped because the ring buffer was full */
   GPUPROF_DRM_LOST_BINDINGS = 4, /* bindings dropped because the table was full */
-  GPUPROF_DRM_GIVEN_UP = 5,      /* incomplete batches that are no longer scanned */
+  GPUPROF_DRM_GIVEN_UP = 5,      /* incomplete batches that the BPF program stopped scanning */
   GPUPROF_DRM_COUNTS = 6
 };
 
-/* Indices into the map `numbers`: the last number given out per kind. */
+/* Indices in the map `numbers`, which holds the last number given out of each kind. */
 enum gpuprof_drm_number {
   GPUPROF_DRM_NUMBER_OF_SPACE = 0,
   GPUPROF_DRM_NUMBER_OF_BINDING = 1,
@@ -110,16 +109,17 @@ enum gpuprof_drm_number {
   GPUPROF_DRM_NUMBERS = 4
 };
 
-/* A VM: key of the map `spaces`; the value is its number. The recorder removes address blocks of destroyed VMs. */
+/* A VM is a key of the map `spaces`, and its number is the value. The recorder removes the address blocks of
+ * destroyed VMs. */
 struct gpuprof_drm_space_key {
   gpuprof_u64 file; /* number of the open file */
   gpuprof_u32 vm;
   gpuprof_u32 pad;
 };
 
-/* A block of addresses: key of the map `bindings`. The longest matching prefix is the smallest block. */
+/* A block of addresses is a key of the map `bindings`. The longest matching prefix is the smallest block. */
 struct gpuprof_drm_binding_key {
-  gpuprof_u32 prefix;  /* bits */
+  gpuprof_u32 prefix;  /* length of the prefix in bits */
   gpuprof_u32 space;   /* number of the VM */
   gpuprof_u64 address; /* big-endian */
 };

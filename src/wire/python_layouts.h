@@ -1,5 +1,5 @@
-// Offsets of the CPython fields that a stack walk needs, per version: for the injection library inside the process, and
-// for the recorder outside. Uses only memory functions of libc; does not allocate.
+// Offsets of the CPython fields that a stack walk needs, for each Python version. The injection library uses them
+// inside a process, and the recorder outside. Uses only memory functions of libc, and allocates nothing.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace gpuprof {
 
-// Offsets in bytes: `wire` for stack walks, the others only for the search for a thread's state.
+// Offsets in bytes. Stack walks use `wire`. The others are only for finding the state of a thread.
 struct PythonLayout {
   gpuprof_python_layout wire;
   uint16_t thread_ident;         // offset of the thread's pthread_self() in the thread state
@@ -25,9 +25,10 @@ inline constexpr size_t kPythonRuntimeBytes = 81 * sizeof(uint64_t);
 namespace python_layouts {
 
 inline constexpr uint16_t kNone = GPUPROF_PYTHON_NONE;
-inline constexpr uint32_t kMinor = 16;  // PY_VERSION_HEX >> kMinor: major and minor version
+inline constexpr uint32_t kMinor = 16;  // PY_VERSION_HEX >> kMinor is the major and minor version
 
-// Offsets that are equal in 3.9 to 3.14: in headers of objects, and in bytes and str up to their characters.
+// Offsets that are the same from 3.9 to 3.14: in the headers of objects, and in bytes and str objects before their
+// characters.
 inline constexpr PythonLayout kCommon = {
     .wire =
         {
@@ -74,7 +75,8 @@ inline constexpr PythonLayout kCommon = {
     .interpreter_threads = 0,
 };
 
-// 3.9: frames are objects, each with its own evaluation loop; the thread state points to the innermost one.
+// In 3.9, a frame is an object, and each frame has its own evaluation loop. The thread state points to the innermost
+// frame.
 inline constexpr PythonLayout layout_3_9() {
   PythonLayout layout = kCommon;
   layout.wire.tstate_frame = 24;
@@ -85,7 +87,7 @@ inline constexpr PythonLayout layout_3_9() {
   return layout;
 }
 
-// 3.10: each evaluation loop has a CFrame on the C stack.
+// In 3.10, each evaluation loop has a CFrame on the C stack.
 inline constexpr PythonLayout layout_3_10() {
   PythonLayout layout = layout_3_9();
   layout.wire.tstate_cframe = 48;
@@ -95,7 +97,7 @@ inline constexpr PythonLayout layout_3_10() {
   return layout;
 }
 
-// 3.11: one evaluation loop runs several frames; frames are no longer objects.
+// In 3.11, one evaluation loop can run several frames, and frames are not objects.
 inline constexpr PythonLayout layout_3_11() {
   PythonLayout layout = kCommon;
   layout.wire.tstate_cframe = 56;
@@ -119,7 +121,7 @@ inline constexpr PythonLayout layout_3_11() {
   return layout;
 }
 
-// 3.12: a shim frame on the C stack, which is not a Python frame, ends the run of each evaluation loop.
+// In 3.12, the frames of each evaluation loop end with a shim frame. It is on the C stack, and is not a Python frame.
 inline constexpr PythonLayout layout_3_12() {
   PythonLayout layout = layout_3_11();
   layout.wire.cframe_frame = 0;
@@ -156,22 +158,23 @@ inline constexpr PythonLayout layout_3_14() {
   layout.wire.code_tagged = 1;
   layout.wire.code_start = 208;
   layout.wire.code_first_traceable = 192;
-  layout.wire.code_version = kNone;  // see describe()
+  layout.wire.code_version = kNone;  // describe() sets it
   return layout;
 }
 
-// Positions of the groups in _Py_DebugOffsets, counted in 64-bit numbers. A cookie comes first. Each group begins with
-// the size of the structure that it describes.
+// Positions of groups in _Py_DebugOffsets, counted in 64-bit numbers. A cookie precedes the groups. Each group begins
+// with the size of the structure that it describes.
 struct DebugOffsets {
-  uint32_t runtime;       // position of: size, finalizing, interpreters (the first one, then the main one)
-  uint32_t interpreter;   // position of: size, id, next, threads
-  uint32_t thread_state;  // position of: size, prev, next, interp, current_frame, thread_id, ...
-  uint32_t frame;         // position of: size, previous, executable, instr_ptr, localsplus, owner, ...
-  // Position of: size, filename, name, qualname, linetable, firstlineno, argcount, 2 more, co_code_adaptive.
+  // Fields: size, finalizing, interpreters (the first one, then the main one).
+  uint32_t runtime;
+  uint32_t interpreter;   // fields: size, id, next, threads
+  uint32_t thread_state;  // fields: size, prev, next, interp, current_frame, thread_id, ...
+  uint32_t frame;         // fields: size, previous, executable, instr_ptr, localsplus, owner, ...
+  // Fields: size, filename, name, qualname, linetable, firstlineno, argcount, 2 more, co_code_adaptive.
   uint32_t code;
-  uint32_t object;  // position of: size, ob_type
-  uint32_t bytes;   // position of: size, ob_size, ob_sval
-  uint32_t text;    // position of: size, state, length, asciiobject_size
+  uint32_t object;  // fields: size, ob_type
+  uint32_t bytes;   // fields: size, ob_size, ob_sval
+  uint32_t text;    // fields: size, state, length, asciiobject_size
 };
 inline constexpr DebugOffsets kOffsets3_13 = {3, 6, 19, 28, 34, 44, 64, 67};
 inline constexpr DebugOffsets kOffsets3_14 = {3, 6, 22, 31, 39, 50, 74, 77};
@@ -180,7 +183,7 @@ inline constexpr uint32_t kFreeThreadedNumber = 2;
 inline constexpr uint32_t kNumbers = kPythonRuntimeBytes / sizeof(uint64_t);
 inline constexpr char kCookie[] = {'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y'};
 
-// Reads the offset of one field. Fails unless the field lies within its structure.
+// Reads the offset of one field. Returns false if the field is not inside its structure.
 inline bool take(const uint64_t* group, uint32_t index, uint32_t bytes, uint16_t* to) {
   constexpr uint64_t kMaxStructure = 1U << 20U;
   const uint64_t offset = group[index];
@@ -191,10 +194,10 @@ inline bool take(const uint64_t* group, uint32_t index, uint32_t bytes, uint16_t
   return true;
 }
 
-// Reads the offsets that only the search for a thread's state from outside the process needs.
+// Reads the offsets that the recorder needs to find the state of a thread from outside the process.
 inline void take_threads(const uint64_t* numbers, const DebugOffsets& at, PythonLayout* layout) {
   const uint64_t* thread = numbers + at.thread_state;
-  uint16_t first = 0;  // offset of two pointers; the second points to the main interpreter
+  uint16_t first = 0;  // offset of two pointers; the second one points to the main interpreter
   if (take(numbers + at.runtime, 2, 16, &first) && take(numbers + at.interpreter, 3, 8, &layout->interpreter_threads) &&
       take(thread, 2, 8, &layout->thread_next) && take(thread, 3, 8, &layout->thread_interpreter)) {
     layout->runtime_interpreter = static_cast<uint16_t>(first + sizeof(uint64_t));
@@ -221,17 +224,19 @@ inline bool take_offsets(const uint64_t* numbers, const DebugOffsets& at, Python
   if (!good || text[3] >= text[0] || text[3] >= kNone) {
     return false;
   }
-  // Characters follow the header of a compact ASCII string; other compact strings have a header two words longer.
+  // The characters of a compact ASCII string follow its header. Other compact strings have a header that is two words
+  // longer.
   wire.text_ascii = static_cast<uint16_t>(text[3]);
   wire.text_wide = static_cast<uint16_t>(text[3] + 16);
   wire.frame_owner = wire.frame_boundary;
-  wire.code_first_traceable = static_cast<uint16_t>(wire.code_start - 16);  // the int before a pointer and the code
+  // This int comes before a pointer, which comes before the code.
+  wire.code_first_traceable = static_cast<uint16_t>(wire.code_start - 16);
   wire.code_version = static_cast<uint16_t>(wire.code_first_line + 6 * 4);  // the sixth int after code_first_line
   take_threads(numbers, at, layout);
   return true;
 }
 
-// Takes the offsets from the interpreter's own description. Returns null, or why the description cannot be used.
+// Takes the offsets from _Py_DebugOffsets of the interpreter. Returns null, or the reason why they cannot be used.
 inline const char* describe(uint32_t version, const void* runtime, PythonLayout* layout) {
   if (runtime == nullptr || memcmp(runtime, kCookie, sizeof(kCookie)) != 0) {
     return "the interpreter does not describe its structures";
@@ -253,8 +258,8 @@ inline const char* describe(uint32_t version, const void* runtime, PythonLayout*
 
 }  // namespace python_layouts
 
-// Fills in the layout for a version (PY_VERSION_HEX). `runtime`: _PyRuntime, which describes the layout since 3.13.
-// Returns null, or why gpuprof does not support the interpreter.
+// Fills in the layout for a version (PY_VERSION_HEX). `runtime` is the address of _PyRuntime, which describes the
+// layout since 3.13. Returns null, or the reason why gpuprof does not support the interpreter.
 inline const char* layout_of_python(uint32_t version, const void* runtime, PythonLayout* layout) {
   const char* refused = nullptr;
   *layout = python_layouts::kCommon;

@@ -1,4 +1,4 @@
-/* Selects the processor-specific part of wire/stack.h for the processor of the build. */
+/* Includes the processor-specific part of wire/stack.h. */
 #ifndef GPUPROF_WIRE_STACK_ARCH_H
 #define GPUPROF_WIRE_STACK_ARCH_H
 

@@ -1,34 +1,37 @@
-/* x86-64 (System V ABI): stacks and code at return addresses. sp, fp: rsp, rbp. Include wire/stack_arch.h. */
+/* Stacks and code at return addresses for x86-64 (System V ABI). sp is rsp and fp is rbp. Include wire/stack_arch.h,
+ * not this file. */
 #ifndef GPUPROF_WIRE_STACK_X86_64_H
 #define GPUPROF_WIRE_STACK_X86_64_H
 
-/* Offset of the return address from the CFA. The call instruction pushes it, so rules do not state it. */
+/* Offset of the return address from the CFA. The call instruction pushes the return address, so rules do not state
+ * the offset. */
 #define GPUPROF_RETURN_ADDRESS_OFFSET (-8)
 
-/* Rule at the first instruction of a function: only the return address has been pushed. */
+/* The rule at the first instruction of a function, where only the return address was pushed. */
 #define GPUPROF_RULE_AT_ENTRY GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_SAME, 8, 0)
 
-/* Rule of a function with a frame pointer, after its prologue. */
+/* The rule after the prologue of a function with a frame pointer. */
 #define GPUPROF_CFA_OF_FRAME_POINTER 16
 #define GPUPROF_RULE_OF_FRAME_POINTER                                                            \
   GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_FP, GPUPROF_UNWIND_FP_AT_CFA, GPUPROF_CFA_OF_FRAME_POINTER, \
                       -GPUPROF_CFA_OF_FRAME_POINTER)
 
-/* For GPUPROF_UNWIND_PLT: a PLT entry has 16 bytes and has pushed one word when pc reaches the threshold. */
+/* For GPUPROF_UNWIND_PLT. A PLT entry has 16 bytes. It has pushed one word when pc is at or above the threshold. */
 #define GPUPROF_PLT_ENTRY 16
 #define GPUPROF_PLT_THRESHOLD 11
 #define GPUPROF_PLT_CFA(sp, pc) ((sp) + 8 + (((pc) & (GPUPROF_PLT_ENTRY - 1)) >= GPUPROF_PLT_THRESHOLD ? 8 : 0))
 
-/* Offsets of registers in the kernel's signal frame, from sp in the frame of the restorer (__restore_rt). */
+/* Offsets of registers in the kernel's signal frame, relative to sp in the frame of the restorer (__restore_rt). */
 #define GPUPROF_SIGNAL_FP 120
 #define GPUPROF_SIGNAL_SP 160
 #define GPUPROF_SIGNAL_PC 168
 
-/* For frames without a rule: patterns of the code around an address. */
+/* Patterns of the code around an address, for frames that have no rule. */
 
 #define GPUPROF_CODE_BEFORE 8 /* bytes of the longest call instruction, rounded up */
 
-/* Returns whether the 8 bytes before a return address end with a call: relative, or through a register or memory. */
+/* Returns whether the 8 bytes before a return address end with a call instruction: a relative one, or one through a
+ * register or memory. */
 static inline __attribute__((always_inline)) int gpuprof_ends_with_call(const GPUPROF_U8* code) {
   return code[3] == 0xe8 || (code[6] == 0xff && (code[7] >> 3 & 7) == 2) ||
          (code[5] == 0xff && (code[6] >> 3 & 7) == 2) || (code[4] == 0xff && (code[5] >> 3 & 7) == 2) ||

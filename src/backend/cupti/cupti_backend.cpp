@@ -54,7 +54,7 @@ std::string from_environment(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-// Finds a libcupti that a program on this machine could load. The injection library searches in more folders.
+// Finds a libcupti that a program on this machine could load. The injection library also searches in other folders.
 std::string find_cupti() {
   std::vector<std::string> roots;
   std::istringstream listed(from_environment(GPUPROF_ENV_CUPTI_PATH));  // files or folders, separated by ':'
@@ -89,7 +89,6 @@ std::string find_cupti() {
   return {};
 }
 
-// Checks the folders and files in the order in which the injection library tries them.
 std::optional<Error> check_path(const std::string& value) {
   std::istringstream listed(value);
   std::string why;
@@ -143,10 +142,10 @@ constexpr Descriptor kCupti = {"cupti",        "CUDA kernels, copies and fills o
                                kVariables,     kCudaVariables,
                                kDriverLibrary, kInjectionVariable};
 
-// The runtime's launch functions call the exported launch functions of libcuda. So probes on libcuda's functions count
-// each launch once, with the runtime's function on the stack. (Test on driver 580: of 311 720 launches, probes in both
-// libraries saw 311 637. Only one probe was attached yet during the other 83.) `<<<>>>` calls __cudaLaunchKernel, which
-// jumps to cudaLaunchKernel.
+// The runtime's launch functions call the exported launch functions of libcuda. So it is enough to probe libcuda:
+// each launch counts once, with the runtime's function on the stack. In a test on driver 580, probes in both
+// libraries saw 311 637 of 311 720 launches. During the other 83, only one of the probes was attached yet. `<<<>>>`
+// calls __cudaLaunchKernel, which jumps to cudaLaunchKernel.
 std::vector<LaunchFunction> counted_functions() {
   std::vector<LaunchFunction> functions;
   for (const CudaLaunch& launch : kCudaLaunches) {
@@ -201,9 +200,9 @@ class CuptiBackend final : public Backend {
 
   [[nodiscard]] bool attaches() const override { return true; }
 
-  // libcuda loads only one injection library, so gpuprof's library then calls the one that the user set. gpuprof cannot
-  // pass NVTX calls on to a user's NVTX tool in this way, because an NVTX handle is valid only for the tool that made
-  // it. So if the user has set an NVTX tool, that tool gets all ranges, and gpuprof gets none.
+  // libcuda loads only one injection library. So gpuprof's library loads the one that the user set, and calls it.
+  // This is not possible for NVTX calls, because an NVTX handle is valid only for the tool that created it. If the
+  // user has set an NVTX tool, that tool gets all ranges, and gpuprof gets none.
   Status prepare(LaunchEnv& env) override {
     if (env.library_dir.empty()) {
       return Error{"the CUPTI library has not been unpacked", "set TMPDIR to a writable directory"};

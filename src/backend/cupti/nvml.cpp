@@ -16,7 +16,8 @@ namespace gpuprof::backend {
 namespace {
 
 constexpr auto kPace = std::chrono::milliseconds(250);
-constexpr auto kPatience = std::chrono::milliseconds(300);  // limit for a hanging NVML call at the end of the recording
+// The recorder waits at most this long for an NVML call that hangs at the end of the recording.
+constexpr auto kPatience = std::chrono::milliseconds(300);
 constexpr unsigned kMostDevices = 64;
 
 // The part of nvml.h that gpuprof uses. All functions return 0 for success.
@@ -70,9 +71,11 @@ class Nvml {
     return found;
   }
 
-  // Returns nullopt if the clock is unknown, or the device is idle: an idle clock says nothing about the device's work.
+  // Returns nullopt if the clock is unknown or the device is idle, because the clock of an idle device says nothing
+  // about its work.
   [[nodiscard]] std::optional<unsigned> busy_clock_mhz(void* device) const {
-    Utilization used{1, 0};  // a device that does not report its utilization (MIG) counts as busy
+    // A device that does not report its utilization (MIG) counts as busy.
+    Utilization used{1, 0};
     unsigned mhz = 0;
     if (utilization_ != nullptr && utilization_(device, &used) == 0 && used.gpu == 0) {
       return std::nullopt;
@@ -106,7 +109,7 @@ struct ClockWatch::State {
   std::condition_variable changed;
   bool stop = false;
   bool ended = false;
-  std::map<std::string, DeviceClock> clocks;  // key: uuid
+  std::map<std::string, DeviceClock> clocks;
 
   void add(const std::string& uuid, unsigned mhz) {
     const std::lock_guard lock(mutex);

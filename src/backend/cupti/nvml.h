@@ -9,8 +9,8 @@
 
 namespace gpuprof::backend {
 
-// Uses a separate thread, because NVML waits for the driver's locks and a recording must not wait for them. If NVML is
-// missing or fails, there are no clocks and no message, because clocks only explain differences between runs.
+// Uses its own thread, because NVML waits for locks of the driver and a recording must not. If NVML is missing or
+// fails, there are no clocks, and no message: clocks only help to explain differences between runs.
 class ClockWatch {
  public:
   ClockWatch();
@@ -18,12 +18,13 @@ class ClockWatch {
   ClockWatch& operator=(const ClockWatch&) = delete;
   ~ClockWatch();
 
-  // Stops sampling. Returns the clocks of the devices that have samples.
+  // Stops sampling. Returns only devices that have samples.
   std::vector<DeviceClock> finish();
 
  private:
   struct State;
-  std::shared_ptr<State> state_;  // shared with the thread, which may hang in the driver longer than this object lives
+  // Shared with the thread, which may hang in the driver after this object is destroyed.
+  std::shared_ptr<State> state_;
   std::thread thread_;
 };
 

@@ -11,7 +11,8 @@
 namespace gpuprof::backend::drm {
 namespace {
 
-// More keys than any map holds. The limit ends a loop over keys, which may begin again if the map changes.
+// More keys than any map holds. If the map changes, a loop over its keys may start again, so the loops end at this
+// limit.
 constexpr size_t kMaxKeys = 1 << 18;
 
 template <typename Key>
@@ -30,7 +31,8 @@ std::vector<Key> keys_of(int map) {
 }  // namespace
 
 void sweep_bindings(int bindings, int spaces, int numbers) {
-  // Read the last VM number before the keys. VMs with a higher number are newer, so the sweep keeps their entries.
+  // Reads the last VM number before the keys. VMs that are newer have higher numbers, and the sweep keeps their
+  // entries.
   const uint32_t of_spaces = GPUPROF_DRM_NUMBER_OF_SPACE;
   uint64_t last = 0;
   if (bpf_map_lookup_elem(numbers, &of_spaces, &last) != 0) {

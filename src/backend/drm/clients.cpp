@@ -18,9 +18,9 @@ namespace {
 
 constexpr size_t kMaxFdInfo = 8192;  // bytes; the fdinfo of a DRM file usually has a few hundred
 constexpr size_t kMaxProcesses = 65536;
-constexpr int kMaxGenerations = 32;  // parents to check, as in bpf/submitter.h
+constexpr int kMaxGenerations = 32;  // number of parents to check, as in bpf/submitter.h
 
-// Calls `take` for at most `most` entries of a folder whose names are numbers.
+// Calls `take` for the entries of a folder that are named by numbers, but for at most `most` of them.
 void for_each_number(const std::string& folder, size_t most, const std::function<void(uint32_t)>& take) {
   std::error_code error;
   std::filesystem::directory_iterator entries(folder, error);
@@ -33,8 +33,8 @@ void for_each_number(const std::string& folder, size_t most, const std::function
   }
 }
 
-// Checks only the path of the open file, because opening it again may block. A file in /dev/dri/ that is not a DRM file
-// does no harm, because its fdinfo names no client.
+// Checks only the path of the open file, because opening the file again may block. Other files in /dev/dri/ do no
+// harm, because their fdinfo names no client.
 bool is_card(const std::string& link) {
   constexpr std::string_view kCards = "/dev/dri/";
   std::array<char, kCards.size()> target{};
@@ -69,7 +69,7 @@ void Clients::learn(uint64_t client, uint32_t pid) {
 }
 
 void Clients::keep(uint64_t client, Found found) {
-  if (found_.size() >= kMaxClients) {  // forget all clients, because most of them have ended
+  if (found_.size() >= kMaxClients) {
     found_.clear();
   }
   found_[client] = found;

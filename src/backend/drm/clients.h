@@ -1,6 +1,6 @@
-// Finds the process that owns a DRM client (an open file of a GPU driver), for jobs that a kernel thread queues for the
-// client. Reads /proc/PID/fdinfo of each process's files. Client numbers are unique over all drivers and
-// never reused, in every Linux kernel that reports the client of a job.
+// Finds the process that owns a DRM client, which is an open file of a GPU driver. The recorder needs it for jobs
+// that a kernel thread queues for a client. Reads the /proc/PID/fdinfo of all processes. Every Linux kernel that
+// reports the client of a job numbers clients uniquely over all drivers, and never reuses a number.
 #pragma once
 
 #include <sys/types.h>
@@ -16,12 +16,12 @@
 
 namespace gpuprof::backend::drm {
 
-// Returns the "drm-client-id" in the text of an fdinfo. nullopt: the file is not a DRM client.
+// Returns the "drm-client-id" in a fdinfo text. Returns nullopt if the file is not a DRM client.
 std::optional<uint64_t> client_of(std::string_view fdinfo);
 
 class Clients {
  public:
-  // The process `recorded` and its descendants are recorded. `proc` replaces /proc in tests.
+  // `recorded` and its descendants are the recorded processes. Tests pass another folder as `proc`.
   explicit Clients(pid_t recorded, std::string proc = "/proc")
       : recorded_(static_cast<uint32_t>(recorded)), proc_(std::move(proc)) {}
 
@@ -30,20 +30,20 @@ class Clients {
     Owner owner = Owner::unknown;
     uint32_t pid = 0;  // 0 unless `owner` is Owner::recorded
   };
-  // Returns nullopt if the client was not searched yet: call find_owners().
+  // Returns nullopt if find_owners() was not yet called for the client.
   [[nodiscard]] std::optional<Found> find(uint64_t client) const;
 
-  // Stores the owner of a client: a recorded process that queued a job for it.
+  // Stores the owner of a client. It is a recorded process, because it queued a job for the client.
   void learn(uint64_t client, uint32_t pid);
-  // Drops the clients of a process that has ended.
   void forget(uint32_t pid);
 
-  // Searches the files of all processes once. If no process has a client, sets its owner to Owner::unknown.
+  // Searches the open files of all processes once. If no process has one of the clients open, its owner is
+  // Owner::unknown.
   void find_owners(const std::vector<uint64_t>& clients);
 
   static constexpr size_t kMaxClients = 65536;
-  static constexpr size_t kMaxFilesOfOne = 4096;  // limit of files searched in one process
-  static constexpr size_t kMaxFiles = 131072;     // limit of files searched in one find_owners(), in all processes
+  static constexpr size_t kMaxFilesOfOne = 4096;  // files to search in one process
+  static constexpr size_t kMaxFiles = 131072;     // files to search in all processes, per find_owners()
 
  private:
   [[nodiscard]] bool is_recorded(uint32_t pid) const;

@@ -31,9 +31,10 @@ Error impossible(const Error& why) {
   return {"--backend drm is impossible here: " + why.message, why.hint};
 }
 
-constexpr uint64_t kPollIntervalNs = 200'000'000;     // interval of checks for processes that have ended
-constexpr uint64_t kSweepIntervalNs = 2'000'000'000;  // interval of removing destroyed VMs from the BPF maps
-constexpr uint64_t kSearchPause = 20;  // pause between client searches, in multiples of the last search's duration
+constexpr uint64_t kPollIntervalNs = 200'000'000;
+constexpr uint64_t kSweepIntervalNs = 2'000'000'000;
+// After a search for clients, the next one waits for this many times the duration of the search.
+constexpr uint64_t kSearchPause = 20;
 constexpr uint64_t kLongestSearchPauseNs = drm::JobJoin::kMaxIncompleteNs / 2;
 constexpr size_t kMaxUnclaimed = 16384;
 
@@ -164,7 +165,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   }
 
  private:
-  // Starts to sample stalls. A GPU that can not be sampled is recorded without samples.
+  // Starts to sample stalls. If a GPU can not be sampled, it is recorded without samples.
   void start_sampling(const Recording& recording) {
     auto reader = drm::StallReader::open(drm::make_xe_stall_devices(), recording.sampling.period);
     if (!reader) {
@@ -192,10 +193,10 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
       vms_gone_ = false;
       programs_->sweep();
     }
-    // An ended process keeps its source for one more interval, in which the driver can finish its jobs.
+    // The source of a process that has ended stays for one more interval, in which the driver can finish its jobs.
     for (const SourceId source : std::exchange(to_end_, submitters_.ended())) {
       if (stalls_) {
-        stalls_->end_source(source, now);  // attributes the last samples to jobs that join_ then drops
+        stalls_->end_source(source, now);  // attributes the last samples before join_ drops their jobs
       }
       join_.end_source(source);
       clients_.forget(submitters_.pid_of(source));
@@ -203,7 +204,8 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
   }
 
-  // Handles a job that a kernel thread queued. False: the client's owner is unknown until find_owners().
+  // Handles a job that a kernel thread queued. Returns false if find_owners() must first find the owner of its
+  // client.
   bool queue_for_client(gpuprof_drm_queued queued) {
     const auto found = clients_.find(queued.submission.client);
     if (!found) {
@@ -238,7 +240,8 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
     clients_.find_owners(clients);
     for (const gpuprof_drm_queued& queued : std::exchange(unclaimed_, {})) {
-      if (!queue_for_client(queued)) {  // `clients_` dropped this client, because it holds at most kMaxClients
+      // `clients_` has already dropped this client, because it holds at most kMaxClients.
+      if (!queue_for_client(queued)) {
         drop(queued, true);
       }
     }
@@ -263,7 +266,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
   }
 
-  // Writes a counter to the profile, and a note about its meaning if it is not 0.
+  // Writes a counter to the profile. If it is not 0, also writes a note that explains it.
   void report_count(const std::string& name, uint64_t count, const std::string& meaning) {
     submitters_.add_meta("drm." + name + "=" + std::to_string(count));
     if (count != 0) {
@@ -304,8 +307,9 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   drm::Submitters submitters_;
   drm::Clients clients_;
   drm::JobJoin join_;
-  std::optional<drm::StallSampling> stalls_;   // nullopt: neither samples nor the kernels of jobs are reported
-  std::vector<gpuprof_drm_queued> unclaimed_;  // jobs of clients with unknown owner
+  // nullopt if neither samples nor the kernels of jobs are reported.
+  std::optional<drm::StallSampling> stalls_;
+  std::vector<gpuprof_drm_queued> unclaimed_;  // jobs of clients whose owner is unknown
   std::vector<SourceId> to_end_;
   uint64_t next_poll_ns_ = 0;
   uint64_t next_sweep_ns_ = 0;

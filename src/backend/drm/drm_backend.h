@@ -1,5 +1,5 @@
-// Records GPU jobs with eBPF, as the drivers in the kernel see them: jobs of i915, and of any driver that uses the
-// kernel's GPU scheduler (amdgpu, xe, nouveau, panfrost, ...). Loads nothing into the target.
+// Records GPU jobs with eBPF, as the drivers in the kernel see them. These are jobs of i915, and of all drivers that
+// use the kernel's GPU scheduler (amdgpu, xe, nouveau, panfrost, ...). Loads nothing into the target.
 #pragma once
 
 #include <memory>

@@ -7,7 +7,9 @@ namespace gpuprof::backend::drm {
 void JobJoin::on_queued(const JobKey& key, const Job& job) {
   const auto [at, is_new] = jobs_.try_emplace(key, job);
   if (!is_new) {
-    // Other events of this job may have arrived first. Events before queued_ns are of an earlier job with this key.
+    // Other events of this job may have arrived first. Events older than queued_ns belong to an earlier job with this
+    // key.
+
     const Job before = at->second;
     const bool is_half =
         before.source == 0 && !before.ignored && std::max(before.run_ns, before.done_ns) >= job.queued_ns;
@@ -64,11 +66,12 @@ void JobJoin::complete_job(Jobs::iterator at) {
   const JobKey key = at->first;
   const Job done = job;
   jobs_.erase(at);
-  if (last_done_.size() >= kMaxRings) {  // forget all rings, because most of them are gone
+  if (last_done_.size() >= kMaxRings) {
     last_done_.clear();
   }
   uint64_t& last = last_done_[done.ring];
-  // `last` is the latest end of the ring's earlier jobs. If this job ended before `last`, it did not wait for them.
+  // `last` is when the last of the ring's earlier jobs ended. If it is after the end of this job, this job did not
+  // wait for it.
   const uint64_t start = last <= done.done_ns ? std::max(done.run_ns, last) : done.run_ns;
   last = std::max(last, done.done_ns);
   sink_.on_job(key, done, start);
@@ -88,7 +91,8 @@ void JobJoin::expire(uint64_t now_ns) {
   std::erase_if(jobs_, [&](const auto& entry) {
     const auto& [key, job] = entry;
     const uint64_t last = std::max({job.run_ns, job.done_ns, job.ignored ? job.queued_ns : 0});
-    const bool is_over = job.source == 0 || job.done_ns != 0;  // if not, the job may run for hours and must be kept
+    // A job that is not over may run for hours, and must be kept.
+    const bool is_over = job.source == 0 || job.done_ns != 0;
     if (!is_over || now_ns < last + kMaxIncompleteNs) {
       return false;
     }

@@ -1,4 +1,5 @@
-// Joins the three events of each GPU scheduler job: queued, run, done. Uses no BPF and no clock.
+// Joins the three events of each GPU scheduler job: queued, run and done. It uses no BPF and reads no clock, so tests
+// can drive it.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,6 @@
 
 namespace gpuprof::backend::drm {
 
-// Identifies a job by the fence that signals its end.
 struct JobKey {
   uint64_t context = 0;
   uint64_t seqno = 0;
@@ -26,11 +26,11 @@ struct JobKeyHash {
 
 struct Job {
   SourceId source = 0;
-  uint64_t correlation = 0;  // 0: do not report the job
-  uint64_t ring = 0;         // jobs of one ring run one after the other
+  uint64_t correlation = 0;  // 0: the job is not reported
+  uint64_t ring = 0;         // the jobs of a ring run one after the other
   uint64_t stream = 0;
   uint64_t queued_ns = 0;
-  uint64_t run_ns = 0;  // when the driver gave the job to the hardware
+  uint64_t run_ns = 0;  // when the driver passed the job to the hardware
   uint64_t done_ns = 0;
   uint32_t name_id = 0;
   uint32_t device = 0;
@@ -45,11 +45,10 @@ class JobSink {
   JobSink& operator=(const JobSink&) = delete;
   virtual ~JobSink() = default;
 
-  // The job is complete. At `start_ns`, the hardware had the job, and the previous job of the ring had ended.
+  // The job has ended. At `start_ns`, the hardware had the job and had finished the previous job of the ring.
   virtual void on_job(const JobKey& key, const Job& job, uint64_t start_ns) = 0;
-  // The job failed before it ran.
   virtual void on_failed_job(const Job& job) = 0;
-  // Events of the job are missing. `unfinished`: its end was not seen. Otherwise, its start was not seen.
+  // Events of the job are missing. If `unfinished`, the event of its end is missing, else that of its start.
   virtual void on_lost_job(const JobKey& key, const Job& job, bool unfinished) = 0;
 };
 
@@ -62,12 +61,13 @@ class JobJoin {
   void on_run(const JobKey& key, uint64_t time_ns);
   void on_done(const JobKey& key, uint64_t time_ns, bool failed);
 
-  // No recorded process owns the job: ignore its events.
+  // Ignores all events of a job, because no recorded process owns it.
   void ignore(const JobKey& key, uint64_t queued_ns);
 
-  // Drops jobs that have waited kMaxIncompleteNs for a missing event. Keeps unfinished jobs of known processes.
+  // Drops jobs that have waited longer than kMaxIncompleteNs for a missing event. Keeps jobs of known processes that
+  // have not ended yet.
   void expire(uint64_t now_ns);
-  // Drops the unfinished jobs of a source that has ended.
+  // Drops the jobs of a source that have not ended yet.
   void end_source(SourceId source);
 
   [[nodiscard]] size_t waiting() const { return jobs_.size(); }
@@ -86,7 +86,7 @@ class JobJoin {
 
   JobSink& sink_;
   Jobs jobs_;
-  std::unordered_map<uint64_t, uint64_t> last_done_;  // key: ring
+  std::unordered_map<uint64_t, uint64_t> last_done_;
   uint64_t unknown_ = 0;
 };
 

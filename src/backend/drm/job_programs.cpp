@@ -29,16 +29,18 @@ constexpr const char* kHint = "jobs of kernel drivers need Linux 5.17 or later, 
 namespace {
 
 constexpr uint32_t kMaxWords = GPUPROF_STACK_MAX_WORDS / 4;  // a walk blocks the CPU, so it must be short
-constexpr uint32_t kCachedRules = 1U << 18;                  // unwind rules, 16 bytes each, for all processes together
+constexpr uint32_t kCachedRules = 1U << 18;                  // unwind rules of all processes together, 16 bytes each
 
 struct Program {
   const char* name;
   const char* target;  // a tracepoint, or a function of i915 or xe
   bool is_function = false;
-  bool KernelEvents::*use = nullptr;  // the feature that needs this program; null: the recording needs it
+  // The feature that needs this program. Null: no recording works without the program.
+  bool KernelEvents::*use = nullptr;
 };
 
-// Programs are attached in this order. Those for the end of jobs come first, so that no queued job's end is missed.
+// Programs are attached in this order. The programs for the end of jobs come first, so that they see the end of every
+// job that was seen queued.
 std::vector<Program> programs_for(const KernelEvents& events, bool batches) {
   std::vector<Program> programs{{"on_fence_signaled", "dma_fence_signaled"}};
   if (events.scheduler) {
@@ -83,7 +85,7 @@ std::vector<Program> programs_for(const KernelEvents& events, bool batches) {
   return programs;
 }
 
-// Without the right to use BPF, libbpf does not find a module's functions, and reports that they do not exist.
+// If gpuprof may not use BPF, libbpf cannot find a module's functions, and reports that they do not exist.
 Status check_rights() {
   const UniqueFd map(bpf_map_create(BPF_MAP_TYPE_LRU_HASH, nullptr, sizeof(uint64_t), sizeof(uint64_t), 1, nullptr));
   if (!map) {
@@ -92,14 +94,15 @@ Status check_rights() {
   return {};
 }
 
-// Loads only the wanted programs. The others may use types of drivers that this machine lacks.
+// Loads only the wanted programs, because others may use types of drivers that this machine does not have.
 Status choose(bpf_object* object, const std::vector<Program>& wanted) {
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, object) {
     const auto found = std::find_if(wanted.begin(), wanted.end(), [program](const Program& one) {
       return std::string_view(one.name) == bpf_program__name(program);
     });
-    // The recorder attaches on_loader to each process's loader, to learn when unwind tables must be updated.
+    // The recorder itself attaches on_loader to the loader of each process, to learn when it must update unwind
+    // tables.
     const bool is_walk = std::string_view(bpf_program__name(program)) == "on_loader";
     bpf_program__set_autoload(program, found != wanted.end() || is_walk);
     if (found != wanted.end() && found->is_function) {
@@ -120,7 +123,8 @@ Result<BpfObject> load(pid_t root, const std::vector<Program>& programs, bool ba
   config.root = static_cast<uint32_t>(root);
   config.batches = batches ? 1 : 0;
   config.max_words = kMaxWords;
-  config.max_turns = 3 * kMaxWords;  // one iteration per native frame, per Python frame, and per transition
+  // The walk needs an iteration for each native frame, each Python frame and each transition between them.
+  config.max_turns = 3 * kMaxWords;
   config.cache_mask = kCachedRules - 1;
   if (!configure_bpf_object(object->get(), config) ||
       !resize_bpf_map(object->get(), "rule_cache", config.cache_mask + 1)) {
@@ -150,7 +154,7 @@ Result<std::unique_ptr<JobPrograms>> JobPrograms::start(pid_t root, const Kernel
   std::vector<Program> programs = programs_for(events, batches);
   KernelEvents used = events;
   auto object = load(root, programs, batches && (events.xe_batches || events.i915_batches));
-  if (!object) {  // the kernel rejected one program, so libbpf unloaded all
+  if (!object) {  // if the kernel rejects one program, libbpf unloads all
     for (const Program& program : programs) {
       give_up(used, program, object.error());
     }
@@ -219,7 +223,7 @@ int JobPrograms::on_event(void* context, void* data, size_t bytes) {
   auto* self = static_cast<JobPrograms*>(context);
   self->dispatch({static_cast<const std::byte*>(data), bytes});
   ++self->drained_events_;
-  // Jobs may come faster than drain() reads them. So drain() stops after as many bytes as the ring buffer holds.
+  // Jobs may be queued faster than drain() reads them. So drain() stops after as many bytes as the ring buffer holds.
   self->drained_bytes_ += bytes;
   return self->drained_bytes_ > kBpfRingBytes ? -EAGAIN : 0;
 }

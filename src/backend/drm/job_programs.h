@@ -1,4 +1,3 @@
-// Loads bpf/drm.bpf.c into the kernel, and reads the events that it sends.
 #pragma once
 
 #include <sys/types.h>
@@ -27,39 +26,41 @@ class JobEventSink {
   // Called before the first event that refers to the stack. See StackSink.
   virtual void on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words,
                         std::span<const uint64_t> kernel) = 0;
-  virtual void on_code(uint32_t pid, const PythonCode& code) = 0;  // called before a stack refers to the code
-  virtual void on_loader(uint32_t pid) = 0;                        // the process's mappings must be read again
+  // Called before the first stack that refers to the code.
+  virtual void on_code(uint32_t pid, const PythonCode& code) = 0;
+  virtual void on_loader(uint32_t pid) = 0;  // the recorder must read the process's mappings again
   virtual void on_queued(const gpuprof_drm_queued& queued) = 0;
   virtual void on_run(const JobKey& key, uint64_t time_ns) = 0;
   virtual void on_done(const JobKey& key, uint64_t time_ns, bool failed) = 0;
   virtual void on_batch(const gpuprof_drm_batch& batch) = 0;
-  virtual void on_batch_job(uint64_t batch, const JobKey& key) = 0;  // the job runs the batch
+  virtual void on_batch_job(uint64_t batch, const JobKey& key) = 0;
   virtual void on_bound(const gpuprof_drm_bound& bound) = 0;
 };
 
 class JobPrograms {
  public:
-  // Records jobs of `root` and its descendants; with `batches`, also their kernels. The error says what is missing.
+  // Records the jobs of `root` and its descendants, and with `batches` also the kernels of the jobs. The error says
+  // what is missing.
   static Result<std::unique_ptr<JobPrograms>> start(pid_t root, const KernelEvents& events, bool batches = false);
 
-  // The events that exist and that the Linux kernel lets gpuprof use.
   [[nodiscard]] const KernelEvents& used() const { return used_; }
 
-  // The object with the loaded programs. The recorder fills its maps for stack walks.
+  // Returns the object with the loaded programs. The recorder writes unwind tables into its maps.
   [[nodiscard]] bpf_object* object() const { return object_.get(); }
 
   // Sends all pending events to the sink, and returns their number.
   size_t drain(JobEventSink& sink);
 
-  // Stops sending events of this job.
+  // Makes the programs send no more events of this job.
   void forget(const JobKey& key) const;
 
-  // Removes destroyed VMs from the maps, to free their capacity.
+  // Removes destroyed VMs from the maps, to make space for others.
   void sweep() const;
 
   [[nodiscard]] uint64_t count(gpuprof_drm_count what) const;
 
-  // Number of driver calls that were not seen, because the BPF program for them was already running on the same CPU.
+  // Returns how many driver calls were not seen, because the BPF program for them was already running on the same
+  // CPU.
   [[nodiscard]] uint64_t skipped() const;
 
  private:
@@ -76,7 +77,7 @@ class JobPrograms {
   BpfRing ring_;
   int followed_ = -1;
   int counts_ = -1;
-  JobEventSink* sink_ = nullptr;  // set only while drain() runs
+  JobEventSink* sink_ = nullptr;  // null unless drain() is running
   size_t drained_bytes_ = 0;
   size_t drained_events_ = 0;
 };

@@ -12,7 +12,7 @@ namespace gpuprof::backend::drm {
 namespace {
 
 constexpr std::array<SchedulerEvents, 2> kGenerations = {{
-    {"drm_sched_job_queue", "drm_sched_job_run", "drm_sched_job_done"},  // Linux 6.17 and later
+    {"drm_sched_job_queue", "drm_sched_job_run", "drm_sched_job_done"},  // names since Linux 6.17
     {"drm_sched_job", "drm_run_job", "drm_sched_process_job"},
 }};
 
@@ -45,8 +45,8 @@ class Types {
 
   [[nodiscard]] bool of_kernel() const { return kernel_ != nullptr; }
 
-  // Returns a module's types. If the module has no BTF file, but the kernel has its struct `its_struct`, the module is
-  // built in. Returns null if the module is not loaded.
+  // Returns the types of a module, or null if it is not loaded. If the module has no BTF file but the kernel's types
+  // contain its struct `its_struct`, the module is built into the kernel, so returns the kernel's types.
   Result<Btf> of_module(const std::string& module, const char* its_struct) const {
     const std::string file = folder_ + module;
     if (!exists(file)) {
@@ -81,7 +81,7 @@ const btf_type* behind_pointer(const btf* types, uint32_t id) {
   return type;
 }
 
-// Returns whether an argument of the function points to a struct of this name. The BPF programs read that struct.
+// Returns whether an argument of the function points to a struct with this name, which the BPF programs read.
 bool takes(const btf* types, const btf_type* function, uint16_t argument, std::string_view name) {
   if (function == nullptr || !btf_is_func_proto(function) || btf_vlen(function) <= argument) {
     return false;
@@ -90,7 +90,7 @@ bool takes(const btf* types, const btf_type* function, uint16_t argument, std::s
   return pointed != nullptr && btf_is_struct(pointed) && btf__name_by_offset(types, pointed->name_off) == name;
 }
 
-// The BTF type of a tracepoint is that of its probe function, whose first argument is an additional pointer.
+// BTF describes a tracepoint by its probe function. That function has an additional pointer as its first argument.
 Has has_in(const Btf& types) {
   return [&types](Hook hook, std::string_view name, std::string_view pointed, uint16_t argument) {
     const bool is_function = hook == Hook::function;

@@ -1,4 +1,5 @@
-// Finds out from type information (BTF) which hooks for BPF programs the Linux kernel and its GPU drivers have.
+// Finds out which hooks the Linux kernel and its GPU drivers have for the BPF programs. Reads their type information
+// (BTF).
 #pragma once
 
 #include <cstdint>
@@ -18,21 +19,22 @@ struct SchedulerEvents {
 };
 
 struct KernelEvents {
-  std::optional<SchedulerEvents> scheduler;  // for drivers that use the kernel's GPU scheduler
+  std::optional<SchedulerEvents> scheduler;  // events of drivers that use the kernel's GPU scheduler
   bool i915 = false;
-  // Optional: whether jobs name their exec queue (xe) or context (i915).
+  // Whether a job's exec queue (xe) or context (i915) can be read. Recording works without it.
   bool xe_exec_queues = false;
   bool i915_contexts = false;
-  bool xe_batches = false;  // whether the kernels in submitted batches can be read
+  bool xe_batches = false;  // whether the kernels of submitted batches can be read
   bool i915_batches = false;
-  std::string lacks;  // what the loaded drivers lack; may be empty
+  std::string lacks;  // says what the loaded drivers lack; may be empty
 
-  [[nodiscard]] std::string text() const;  // for doctor
+  [[nodiscard]] std::string text() const;
 };
 
 enum class Hook { tracepoint, function };
 
-// Returns whether a hook `name` exists whose argument (counted from 0) points to a struct `pointed`.
+// Returns whether the hook `name` exists, and its argument number `argument`, counted from 0, points to a struct
+// `pointed`.
 using Has = std::function<bool(Hook hook, std::string_view name, std::string_view pointed, uint16_t argument)>;
 
 Result<SchedulerEvents> choose_scheduler_events(const Has& has);
@@ -40,7 +42,7 @@ Status check_i915_events(const Has& has);
 Status check_i915_contexts(const Has& has);
 Status check_xe_exec_queues(const Has& has);
 
-// Finds the events of this kernel. The error says why there are none. `root` is put before /sys, for tests.
+// Finds the events of the running kernel. The error says why it has none. Tests put `root` before /sys.
 Result<KernelEvents> find_kernel_events(const std::string& root = "");
 
 }  // namespace gpuprof::backend::drm

@@ -20,7 +20,7 @@ std::optional<uint32_t> card_number(const std::string& device, const std::string
     uint32_t number = 0;
     const char* end = file.data() + file.size();
     if (!file.starts_with(kPrefix) || std::from_chars(file.data() + kPrefix.size(), end, number).ptr != end) {
-      continue;  // "card0-HDMI-A-1" is a connector
+      continue;  // for example "card0-HDMI-A-1", which is a connector
     }
     std::error_code ignored;
     if (std::filesystem::read_symlink(entries->path() / "device", ignored).filename() == device) {
@@ -59,13 +59,15 @@ GpuOp work_of(const Job& job, uint64_t start_ns) {
 
 void Submitters::on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words,
                           std::span<const uint64_t> kernel) {
-  if (waiting_.size() >= kMaxWaitingStacks) {  // forget all waiting stacks: the events that need them were lost
+  // Forgets all waiting stacks. The events that refer to them were lost.
+  if (waiting_.size() >= kMaxWaitingStacks) {
     waiting_.clear();
   }
   waiting_[stack.stack] = {{words.begin(), words.end()}, {kernel.begin(), kernel.end()}, stack.flags, stack.read_ns};
 }
 
-// Ignores unknown processes: stacks have Python frames only after the process's first submission, which makes it known.
+// Ignores unknown processes. Stacks have Python frames only after the process's first submission, which makes it
+// known.
 void Submitters::on_code(uint32_t pid, const PythonCode& code) {
   if (const auto known = by_pid_.find(pid); known != by_pid_.end()) {
     recording_.sink.on_code(known->second, code);
@@ -82,7 +84,7 @@ Submitters::Submitter& Submitters::submitter(uint32_t pid, uint64_t image) {
   const auto known = by_pid_.find(pid);
   if (known != by_pid_.end()) {
     Submitter& before = submitters_.at(known->second);
-    if (before.image == 0) {  // earlier events gave the pid of this process, but not its image
+    if (before.image == 0) {  // earlier events named the process's pid, but not its image
       before.image = image;
     }
     if (image == 0 || before.image == image) {
@@ -140,12 +142,14 @@ uint32_t Submitters::device(Submitter& of, std::string_view bus, std::string_vie
   return number;
 }
 
-// A ring is a scheduler, identified by its address and name, because a later scheduler may reuse the address.
+// A scheduler makes one ring. The address and the name identify a scheduler, because a later one may have the same
+// address.
 uint64_t Submitters::ring(const gpuprof_drm_queued& queued) {
   std::string name(text_of(queued.device));
   name += '\n';
   name += text_of(queued.ring);
-  if (rings_.size() >= kMaxRings) {  // forget all rings: each xe queue makes one, so most rings are gone
+  // Forgets all rings. Each queue of xe makes one, so most of the rings are gone.
+  if (rings_.size() >= kMaxRings) {
     rings_.clear();
   }
   const auto [at, is_new] = rings_.try_emplace({std::move(name), queued.scheduler}, last_ring_ + 1);
@@ -154,7 +158,7 @@ uint64_t Submitters::ring(const gpuprof_drm_queued& queued) {
 }
 
 std::pair<uint64_t, bool> StreamNumbers::number(const StreamKey& key, uint64_t wanted) {
-  if (numbers_.size() >= kMax) {  // forget all streams, because most of them are gone
+  if (numbers_.size() >= kMax) {
     numbers_.clear();
     taken_.clear();
   }
@@ -165,7 +169,7 @@ std::pair<uint64_t, bool> StreamNumbers::number(const StreamKey& key, uint64_t w
   return {at->second, is_new};
 }
 
-// Returns the number of the job's stream. Describes new exec queues and contexts in the profile.
+// Returns the number of the job's stream. The first time, describes an exec queue or context in the profile.
 uint64_t Submitters::stream(Submitter& of, const gpuprof_drm_queued& queued, const Job& job) {
   const gpuprof_drm_submission& to = queued.submission;
   if (to.kind == 0) {
@@ -187,7 +191,7 @@ uint64_t Submitters::stream(Submitter& of, const gpuprof_drm_queued& queued, con
   return number;
 }
 
-// Returns 0 if the stack was lost, or could not be taken.
+// Returns 0 if the stack was lost, or could not be walked.
 uint64_t Submitters::stack(Submitter& of, uint64_t id) {
   if (const auto told = of.stacks.find(id); told != of.stacks.end()) {
     of.without_tables += told->second ? 0 : 1;
@@ -284,7 +288,7 @@ bool Submitters::add_meta(const std::string& text) {
   return source != 0;
 }
 
-// Returns the source of any process, or else unknown_source_. 0: no source yet.
+// Returns the source of any process, else unknown_source_. Returns 0 if there is no source yet.
 SourceId Submitters::any_source() const {
   for (const auto& [id, of] : submitters_) {
     if (id != unknown_source_) {

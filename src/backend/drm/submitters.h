@@ -1,4 +1,4 @@
-// Reports each process that queues jobs as a source, with its devices, rings, stacks and losses, to the event sink.
+// Reports each process that queues jobs as a source to the event sink, with its devices, rings, stacks and losses.
 #pragma once
 
 #include <cstdint>
@@ -19,25 +19,27 @@
 
 namespace gpuprof::backend::drm {
 
-// Returns N if the device with this name on its bus is cardN. nullopt: no card, or gone. Tests put `root` before /sys.
+// Returns N if cardN is the device with this name on its bus. Returns nullopt if the device has no card or is gone.
+// Tests put `root` before /sys.
 std::optional<uint32_t> card_number(const std::string& device, const std::string& root = "");
 
-// Makes a job's name from its driver and ring. A ring of xe is a queue, whose number differs between runs, so only the
-// engine class remains in the name ("xe-rcs").
+// Makes a job's name from its driver and ring. In xe, a ring is a queue, and its number differs between runs. So the
+// name contains only the ring's engine class, as in "xe-rcs".
 std::string job_name(std::string_view driver, std::string_view ring);
 
-// What a process submits jobs to: an exec queue of xe, a context of i915, or a ring.
+// The object to which a process submits jobs: an exec queue of xe, a context of i915, or a ring.
 struct StreamKey {
   uint64_t id = 0;
-  uint64_t file = 0;  // open file that owns the id; 0: a ring
+  uint64_t file = 0;  // the open file to which the id belongs; 0 for a ring
   uint32_t device = 0;
   bool operator==(const StreamKey&) const = default;
 };
 
 class StreamNumbers {
  public:
-  // Returns the stream's number, and whether it is new. The number is `wanted` if that is below kFirstOfOthers and not
-  // used on the device. (Drivers number streams per open file, and a process may have several open files.)
+  // Returns the number of the stream and whether it is new. The number is `wanted` if it is below kFirstOfOthers and
+  // free on the device. It may be taken, because drivers number streams per open file, and a process may have
+  // several.
   std::pair<uint64_t, bool> number(const StreamKey& key, uint64_t wanted);
 
   static constexpr uint64_t kFirstOfOthers = 1'000'000;
@@ -50,7 +52,7 @@ class StreamNumbers {
     }
   };
   std::unordered_map<StreamKey, uint64_t, Hash> numbers_;
-  std::set<std::pair<uint32_t, uint64_t>> taken_;  // device, number
+  std::set<std::pair<uint32_t, uint64_t>> taken_;
   uint64_t next_other_ = kFirstOfOthers;
 };
 
@@ -65,38 +67,40 @@ class Submitters {
   Submitters(const Recording& recording, const char* backend, std::string root = "")
       : recording_(recording), backend_(backend), root_(std::move(root)) {}
 
-  // Stores a stack to which later events may refer.
+  // Stores a stack. Later events may refer to it.
   void on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words, std::span<const uint64_t> kernel);
   void on_code(uint32_t pid, const PythonCode& code);
-  // The process has loaded or unloaded libraries, or executed another program.
+  // Reports that the process has loaded or unloaded libraries, or has executed another program.
   void on_loader(uint32_t pid);
-  // Reports the job's launch, with its device and stack, and returns the job. `queued` must name a process. If its tid
-  // is 0, a kernel thread queued the job for that process, and the launch has no stack.
+  // Reports the launch of a job with its device and stack, and returns the job. `queued` must name a process. If its
+  // tid is 0, a kernel thread queued the job for the process, and the launch has no stack.
   Job launch(const gpuprof_drm_queued& queued);
   void report_work(const Job& job, uint64_t start_ns);
-  // Reports a kernel of the job's batch, before or after the job's work.
+  // Reports a kernel of the job's batch. Called before or after the job's work is reported.
   void report_kernel(const Job& job, uint64_t start_ns, const std::string& kernel);
-  // Returns the source's name id for a text. 0: the source has ended.
+  // Returns the name id of a text in the source. Returns 0 if the source has ended.
   uint32_t name_id(SourceId source, const std::string& text);
-  // Returns the number of a device on its bus, the same for all sources.
+  // Returns the number of the device with this name on its bus. The number is the same for all sources.
   uint32_t device_number(std::string_view bus);
   // Like device_number(), and reports the device to the source.
   uint32_t device_of(SourceId source, std::string_view bus, std::string_view driver);
-  // Returns the source for events of unknown processes. This source lasts until the recording ends.
+  // Returns the source for events of unknown processes. It exists until the recording ends.
   SourceId unknown_source();
-  void lose(SourceId source, unsigned reason, uint64_t count);  // `reason`: enum gpuprof_loss
+  void lose(SourceId source, unsigned reason, uint64_t count);  // `reason` is an enum gpuprof_loss
   void count_failed(SourceId source);
-  // Counts losses of no particular process, and keeps them until a source exists to report them.
+  // Counts losses that belong to no process. They are reported when a source exists.
   void lose(unsigned reason, uint64_t count) { pending_losses_[reason] += count; }
-  // Adds a META record (KEY=VALUE) about the recording to the profile. False: no source exists yet to report it.
+  // Adds a META record KEY=VALUE about the recording to the profile. Returns false if no source exists yet that can
+  // send it.
   bool add_meta(const std::string& text);
 
   void report_counters();
-  // Returns the sources whose process has ended or executed another program. The caller must call end() for them.
+  // Returns the sources of processes that have ended or executed another program. The caller must call end() for
+  // them.
   [[nodiscard]] std::vector<SourceId> ended() const;
   [[nodiscard]] std::vector<SourceId> all() const;
   void end(SourceId source);
-  [[nodiscard]] uint32_t pid_of(SourceId source) const;  // 0: the source has ended
+  [[nodiscard]] uint32_t pid_of(SourceId source) const;  // 0 if the source has ended
 
  private:
   struct Submitter {
@@ -106,10 +110,10 @@ class Submitters {
     std::optional<ProcessGuard> guard;  // nullopt: the process had ended before its first event
     std::unordered_map<std::string, uint32_t> names;
     std::unordered_set<uint32_t> devices;
-    std::unordered_map<uint64_t, bool> stacks;  // reported stacks -> whether unwind tables were used
+    std::unordered_map<uint64_t, bool> stacks;  // by id of a reported stack: whether its walk used unwind tables
     StreamNumbers streams;
     size_t described_streams = 0;
-    uint64_t without_tables = 0;  // launches whose stack was walked by frame pointers
+    uint64_t without_tables = 0;  // launches whose stacks were walked by frame pointers
     Counters counters;
     bool changed = false;
     bool replaced = false;
@@ -130,11 +134,11 @@ class Submitters {
   uint64_t stream(Submitter& of, const gpuprof_drm_queued& queued, const Job& job);
   uint64_t stack(Submitter& of, uint64_t id);
 
-  static constexpr uint32_t kFirstOfOthers = 256;  // the first number of devices without a card number
-  static constexpr size_t kMaxNames = 262144;      // per process
+  static constexpr uint32_t kFirstOfOthers = 256;  // number of the first device that has no card number
+  static constexpr size_t kMaxNames = 262144;
   static constexpr size_t kMaxWaitingStacks = 65536;
   static constexpr size_t kMaxRings = 65536;
-  static constexpr size_t kMaxDescribedStreams = 256;  // per process
+  static constexpr size_t kMaxDescribedStreams = 256;
 
   Recording recording_;
   const char* backend_;

@@ -31,8 +31,9 @@ constexpr const char* kTracingVariable = "ZE_ENABLE_TRACING_LAYER";
 constexpr const char* kMetricsVariable = "ZET_ENABLE_METRICS";
 constexpr const char* kDriversVariable = "ZE_ENABLE_ALT_DRIVERS";
 
-// Returns the file of the loader that a program on this machine would load
-// (/usr/lib/x86_64-linux-gnu/libze_loader.so.1), or an empty string. Loads no drivers. zeInit() would.
+// Returns the file of the loader that a program on this machine would load, such as
+// /usr/lib/x86_64-linux-gnu/libze_loader.so.1. Empty if there is no loader. Does not call zeInit(), because that
+// would load drivers.
 std::string find_ze_loader() {
   void* library = dlopen(kLoader, RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) {
@@ -48,7 +49,7 @@ std::string find_ze_loader() {
   return path;
 }
 
-// Returns the version in the file name: libze_loader.so.1.8.0.
+// Returns the version in a file name such as libze_loader.so.1.8.0.
 std::string version_of(const std::string& loader) {
   std::string file = loader;
   char* whole = realpath(loader.c_str(), nullptr);
@@ -75,7 +76,8 @@ std::vector<std::string> matches(const char* pattern) {
   return paths;
 }
 
-// Names what the loader would use: an Intel GPU or NPU, or the drivers in the user's variable. Empty: nothing found.
+// Returns what the loader would use: an Intel GPU or NPU, or the drivers that the user's variable names. Empty if it
+// would find nothing.
 std::string find_device(const std::string* alternative_drivers) {
   if (alternative_drivers != nullptr && !alternative_drivers->empty()) {
     return std::string(kDriversVariable) + "=" + *alternative_drivers;
@@ -104,7 +106,8 @@ constexpr LaunchFunction kLevelZeroLaunches[] = {
     {kZeLibrary, "zeCommandListAppendMemoryFill"},
 };
 
-// The loader's functions call the injection library through the tracing layer, so stacks contain frames of the layer.
+// The loader's functions call the injection library through the tracing layer, so stacks contain frames of that
+// layer.
 constexpr std::string_view kLevelZeroLibraries[] = {"libze_tracing_layer.so"};
 
 class LevelZeroBackend final : public Backend {
@@ -144,11 +147,11 @@ class LevelZeroBackend final : public Backend {
 
   [[nodiscard]] bool attaches() const override { return true; }
 
-  // Older loaders can enable the tracing layer only at program start, by an environment variable.
+  // Older loaders can enable the tracing layer only when a program starts, by an environment variable.
   [[nodiscard]] std::string_view attach_needs() const override { return "zelEnableTracingLayer"; }
 
-  // Preloads the injection library, and sets ZE_ENABLE_TRACING_LAYER: the loader reads this variable only when the
-  // program initializes Level Zero. Without a device, changes nothing, because there is nothing to record.
+  // Preloads the injection library and sets ZE_ENABLE_TRACING_LAYER, which the loader reads when the program
+  // initializes Level Zero. If there is no device, changes nothing, because there is nothing to record.
   Status prepare(LaunchEnv& env) override {
     if (find_device(env.get(kDriversVariable)).empty()) {
       return {};
@@ -164,7 +167,7 @@ class LevelZeroBackend final : public Backend {
     }
     env.set(kPreloadVariable, std::move(libraries));
     env.set(kTracingVariable, "1");
-    // Keeps the user's value. If that value disables metrics, the library reports why there are no samples.
+    // A value of the user remains. If it disables metrics, the library reports why there are no samples.
     if (env.samples && !is_code_only() && env.get(kMetricsVariable) == nullptr) {
       env.set(kMetricsVariable, "1");
     }

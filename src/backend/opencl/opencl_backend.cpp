@@ -48,7 +48,8 @@ bool file_contains(const char* path, std::string_view text) {
   return found;
 }
 
-// The ICD loader that a program on this machine would load. Finding it loads no drivers. An OpenCL call would.
+// The ICD loader that a program on this machine would load. gpuprof makes no OpenCL call to find it, because that
+// would load drivers.
 struct Loader {
   bool present = false;
   bool layers = false;
@@ -64,7 +65,7 @@ Loader find_icd_loader() {
   loader.present = true;
   Dl_info info = {};
   void* function = dlsym(library, "clGetPlatformIDs");
-  // A loader that supports layers reads the environment variable kLayersVariable, so its file contains that name.
+  // A loader that supports layers contains the name of the environment variable kLayersVariable, which it reads.
   if (function != nullptr && dladdr(function, &info) != 0 && info.dli_fname != nullptr) {
     loader.path = info.dli_fname;
     loader.layers = file_contains(info.dli_fname, kLayersVariable);
@@ -78,7 +79,8 @@ bool ends_with_icd(std::string_view name) {
   return name.size() > kSuffix.size() && name.substr(name.size() - kSuffix.size()) == kSuffix;
 }
 
-// Returns where the loader searches for drivers. OCL_ICD_VENDORS names another directory, or one driver.
+// Returns where the loader searches for drivers. The variable OCL_ICD_VENDORS may name another directory, or a
+// driver.
 std::string vendors_path() {
   const char* vendors = std::getenv("OCL_ICD_VENDORS");
   return vendors != nullptr && *vendors != '\0' ? vendors : kVendorsDirectory;
@@ -94,7 +96,7 @@ std::vector<std::string> find_drivers(const std::string& path) {
   DIR* directory = opendir(path.c_str());
   if (directory == nullptr) {
     if (path.find('/') == std::string::npos) {
-      drivers.push_back(path);  // a library name, which only the loader can resolve
+      drivers.push_back(path);  // the name of a library, which only the loader can find
     }
     return drivers;
   }
@@ -152,8 +154,8 @@ class OpenClBackend final : public Backend {
 
   [[nodiscard]] std::span<const LaunchFunction> launch_functions() const override { return kOpenClLaunches; }
 
-  // gpuprof's layer is the first in the list. The loader puts the first layer next to the driver, so gpuprof sees the
-  // calls that the user's layers pass on.
+  // Puts gpuprof's layer first in the list. The loader puts the first layer next to the driver, so gpuprof sees the
+  // calls that the user's layers make to the driver.
   Status prepare(LaunchEnv& env) override {
     if (env.library_dir.empty() || env.library_dir.find(':') != std::string::npos) {
       return Error{"the OpenCL layer can not be loaded: '" + env.library_dir + "' is not a usable directory",

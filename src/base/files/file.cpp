@@ -18,7 +18,7 @@
 namespace gpuprof {
 namespace {
 
-constexpr int kExitBrokenPipe = 141;  // 128 + SIGPIPE: the status that a shell shows for a process killed by the signal
+constexpr int kExitBrokenPipe = 141;  // 128 + SIGPIPE, which shells report for a process that this signal killed
 
 Error errno_error(const std::string& what, int error, std::string hint = {}) {
   return Error{what + ": " + std::strerror(error), std::move(hint)};
@@ -50,7 +50,7 @@ BoundedText read_bounded(int fd, size_t most) {
   BoundedText result;
   std::string& text = result.text;
   size_t used = 0;
-  while (used <= most) {  // one byte more than `most` shows that the input is longer
+  while (used <= most) {  // reads one byte more than `most`, to detect a longer input
     text.resize(std::min(most + 1, used + std::max(used, kPiece)));
     const ssize_t got = ::read(fd, text.data() + used, text.size() - used);
     if (got < 0 && errno == EINTR) {

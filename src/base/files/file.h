@@ -16,26 +16,25 @@ namespace gpuprof {
 // Opens `path` for reading; "-" is standard input. Rejects a directory with a clear message.
 Result<UniqueFd> open_input(const std::string& path);
 
-// Text read from a descriptor, up to its end or a limit.
 struct BoundedText {
   enum class End : uint8_t { whole, too_large, failed };
-  std::string text;  // complete if `end` is whole, else only the beginning
+  std::string text;  // all of the text if `end` is whole, else its beginning
   End end = End::whole;
-  int error = 0;  // errno, if `end` is failed
+  int error = 0;  // errno if `end` is failed
 };
 
-// Reads a small file, for which more than `most` bytes would be a mistake or an attack.
+// Reads a small file. A file of more than `most` bytes would be a mistake or an attack.
 BoundedText read_bounded(int fd, size_t most);
 
 // Reads at most `most` bytes of a file below the open folder (AT_FDCWD: a path). Returns an empty string on errors.
 // For files of /proc, which have no size and may disappear at any time.
 std::string read_text(int folder, const char* name, size_t most);
 
-// Reads a symbolic link below the open folder (AT_FDCWD: a path); with an empty name, the open link itself. Returns an
-// empty string on errors, and sets errno.
+// Reads a symbolic link below the open folder (AT_FDCWD: a path). If `name` is empty, `folder` is itself an open
+// link, which is read. On errors, returns an empty string and sets errno.
 std::string link_text(int folder, const char* name);
 
-// Returns the first line of a file without its newline. Empty if it can not be read.
+// Returns the first line of a file without its newline, or an empty string if the file can not be read.
 std::string first_line(const std::string& path);
 
 // Writes all of `text`. If the reader has closed the pipe (EPIPE), returns an Error without a message.
@@ -49,8 +48,8 @@ Status write_output(const std::string& path, std::string_view text);
 Status write_output(const std::string& path, const std::function<void(TextStream&)>& write);
 
 struct WrittenFile {
-  std::string place;   // path of the file
-  uint64_t bytes = 0;  // size
+  std::string place;  // path of the file
+  uint64_t bytes = 0;
   bool regular = false;
 };
 
@@ -69,7 +68,7 @@ class FileLimitAsError {
   void (*before_)(int);
 };
 
-// Closes a written file. Reports an error that the file system detects only at this point.
+// Closes a written file. Some file systems report a failed write only now.
 Status close_written(UniqueFd fd, const std::string& name);
 
 }  // namespace gpuprof

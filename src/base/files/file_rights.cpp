@@ -19,16 +19,16 @@ namespace gpuprof {
 namespace {
 
 constexpr gid_t kNobodysGroup = 65534;
-constexpr int kMostGroups = 65536;  // the kernel's limit
+constexpr int kMostGroups = 65536;  // limit of the Linux kernel
 
 constexpr uint64_t kReadsAll = uint64_t{1} << CAP_DAC_OVERRIDE | uint64_t{1} << CAP_DAC_READ_SEARCH;
 
-// nullopt: the process is gone.
+// Returns nullopt if the process has ended.
 std::optional<bool> is_in_own_user_namespace(int proc_fd) {
   struct stat theirs {};
   struct stat ours {};
   if (::stat("/proc/self/ns/user", &ours) != 0) {
-    return true;  // this kernel has no user namespaces, so all processes share one
+    return true;  // a kernel without user namespaces has only one
   }
   if (::fstatat(proc_fd, "ns/user", &theirs, 0) != 0) {
     return std::nullopt;
@@ -36,14 +36,15 @@ std::optional<bool> is_in_own_user_namespace(int proc_fd) {
   return theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
 }
 
-// Direct system calls, because libc's functions change all threads of the process, or return no result.
+// Makes the system calls directly, because libc's functions change all threads of the process, or return no result.
 uid_t set_fsuid(uid_t uid) {
   return static_cast<uid_t>(::syscall(SYS_setfsuid, uid));
 }
 gid_t set_fsgid(gid_t gid) {
   return static_cast<gid_t>(::syscall(SYS_setfsgid, gid));
 }
-constexpr uid_t kAskOnly = static_cast<uid_t>(-1);  // an invalid id, so the call only returns the current one
+// This id is invalid. With it, the system call changes nothing and returns the current id.
+constexpr uid_t kAskOnly = static_cast<uid_t>(-1);
 
 bool set_ids(const FileRights& rights, const FileRights& present) {
   if (rights.groups != present.groups && ::syscall(SYS_setgroups, rights.groups.size(), rights.groups.data()) != 0) {
@@ -79,7 +80,7 @@ bool set_capabilities(uint64_t wanted) {
   return ::syscall(SYS_capset, &header, data.data()) == 0;
 }
 
-// After a change of ids, the kernel makes the process undumpable for good: no core dumps, no debuggers.
+// When a process changes its ids, the kernel makes it undumpable: it gets no core dumps, and no debugger may attach.
 bool was_dumpable() {
   static const bool dumpable = ::prctl(PR_GET_DUMPABLE) == 1;
   return dumpable;
@@ -139,7 +140,7 @@ FileRights rights_of_user(uid_t uid) {
   rights.groups.resize(static_cast<size_t>(count));
   while (::getgrouplist(entry.pw_name, entry.pw_gid, rights.groups.data(), &count) < 0) {
     if (count <= static_cast<int>(rights.groups.size()) || count > kMostGroups) {
-      count = 0;  // use no groups, because their number is unknown
+      count = 0;
       break;
     }
     rights.groups.resize(static_cast<size_t>(count));

@@ -15,7 +15,7 @@ struct FileRights {
   uid_t uid = 0;
   gid_t gid = 0;
   std::vector<gid_t> groups;
-  uint64_t capabilities = 0;  // bit mask; only the bits CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH
+  uint64_t capabilities = 0;  // bit mask; it has only CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH
 
   bool operator==(const FileRights&) const = default;
 };
@@ -28,15 +28,16 @@ std::optional<FileRights> parse_file_rights(std::string_view status, bool own_us
 // Reads the rights of the process that owns the open directory /proc/PID. nullopt: the process is gone.
 std::optional<FileRights> read_file_rights(int proc_fd);
 
-// The rights of a user after a login, without capabilities. A uid without a name in the system gets no groups.
+// Returns the rights that a user has after a login, without capabilities. A uid that has no name in the system has no
+// groups.
 FileRights rights_of_user(uid_t uid);
 
 // Returns the rights common to `first` and `now`. A process loses what it has given up, and does not gain rights that
 // it got later (for example by executing a set-user-id program).
 FileRights narrowed(const FileRights& first, const FileRights& now);
 
-// While the object exists, this thread opens files with `rights`. Null: gpuprof's own rights. Does nothing if
-// gpuprof is not root, because then gpuprof has only its user's rights. Objects do not nest.
+// While the object exists, this thread opens files with `rights`. A null pointer means gpuprof's own rights. If
+// gpuprof is not root, it has only the rights of its user, so the object does nothing. Objects must not be nested.
 class ActAs {
  public:
   explicit ActAs(const FileRights* rights);
@@ -44,14 +45,14 @@ class ActAs {
   ActAs(const ActAs&) = delete;
   ActAs& operator=(const ActAs&) = delete;
 
-  // False: changing the rights failed. The caller must not open anything.
+  // False if the rights could not be changed. Then the caller must not open anything.
   [[nodiscard]] bool ok() const { return ok_; }
 
  private:
   void take_on(const FileRights& rights);
 
   bool ok_ = true;
-  std::optional<FileRights> own_;  // the rights to restore
+  std::optional<FileRights> own_;
 };
 
 }  // namespace gpuprof

@@ -16,7 +16,7 @@
 namespace gpuprof {
 namespace {
 
-constexpr int kMaxLinks = 40;  // the kernel's limit
+constexpr int kMaxLinks = 40;  // limit of the Linux kernel
 constexpr int kPlace = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 
 Error folder_failure(const std::string& path, const std::string& why, std::string hint = {}) {
@@ -77,9 +77,10 @@ class Walk {
     return {};
   }
 
-  // Returns whether a link with this owner in the current folder can be followed. Links of root and of gpuprof's user
-  // can. In a user namespace, root may be an unmapped user: then "/" has the same owner as files of all other unmapped
-  // users. Links of that owner can be followed only in a folder that it owns, and to which nobody else may write.
+  // Returns whether a link of this owner in the current folder may be followed. Links of root and of gpuprof's user
+  // may be. In a user namespace, root may be an unmapped user. Then the owner of "/" also seems to own the files of
+  // all other unmapped users. A link of that owner may be followed only in a folder of the same owner to which nobody
+  // else may write.
   [[nodiscard]] bool is_trusted(uid_t owner) const {
     struct stat root {};
     struct stat folder {};
@@ -96,7 +97,7 @@ class Walk {
                             "'" + name + "' is a symbolic link of another user (uid " + std::to_string(owner) + ")",
                             "name the folder that it leads to, if that is where you want to write");
     }
-    // Reads the open link: another user could replace the link at its name.
+    // Reads the link that is open, because another user could replace the link with that name.
     const std::string text = link_text(link.get(), "");
     if (++links_ > kMaxLinks || text.empty()) {
       return errno_failure(path_, text.empty() ? ENOENT : ELOOP);
@@ -107,7 +108,7 @@ class Walk {
 
   const std::string& path_;
   UniqueFd at_;
-  std::vector<std::string> ahead_;  // remaining components; the next one is the last element
+  std::vector<std::string> ahead_;  // remaining components in reverse order
   int links_ = 0;
 };
 

@@ -12,7 +12,7 @@ namespace gpuprof {
 // 40 symbolic links, and only links of root or of gpuprof's effective user.
 Result<UniqueFd> open_folder(const std::string& path);
 
-// The current path of an open file. Empty if the file was removed, or has no path in this namespace.
+// Returns the current path of an open file. Empty if the file was removed, or has no path in this mount namespace.
 std::string real_path(int fd);
 
 }  // namespace gpuprof

@@ -21,7 +21,8 @@ namespace gpuprof {
 namespace {
 
 constexpr mode_t kPermissions = 0777;
-constexpr size_t kMaxTemporaryStart = 200;  // leaves space for a suffix; a file name may have 255 bytes
+// A temporary name starts with at most this much of the name. A file name may have 255 bytes, and a suffix follows.
+constexpr size_t kMaxTemporaryStart = 200;
 
 Error failure(const std::string& what, const std::string& why, std::string hint = "name another file") {
   return Error{what + ": " + why, std::move(hint)};
@@ -31,20 +32,21 @@ std::string folder_of(const std::string& name) {
   return name.substr(0, name.rfind('/') + 1);
 }
 
-// In a sticky folder, only root and the owners of the file and of the folder may replace a file.
+// In a sticky folder, a file may be replaced only by root, by the owner of the file and by the owner of the folder.
 bool may_replace(const struct stat& folder, const struct stat& entry) {
   const uid_t self = ::geteuid();
   return self == 0 || (folder.st_mode & S_ISVTX) == 0 || entry.st_uid == self || folder.st_uid == self;
 }
 
-// True for a symbolic link of gpuprof's user or root to a special file. A regular file must not replace such a link.
+// Returns whether a symbolic link of gpuprof's user or root leads to a special file. Such a link must not be replaced
+// by a regular file.
 bool leads_to_special(int folder, const std::string& entry, const struct stat& link) {
   struct stat target {};
   return (link.st_uid == 0 || link.st_uid == ::geteuid()) && ::fstatat(folder, entry.c_str(), &target, 0) == 0 &&
          !S_ISREG(target.st_mode);
 }
 
-// A file that is a mount point, as in containers, cannot be replaced by a rename.
+// Returns whether a file is a mount point, as in containers. A rename cannot replace it.
 bool is_mounted(int folder, const std::string& entry) {
   struct statx there {};
   struct statx here {};
@@ -53,7 +55,8 @@ bool is_mounted(int folder, const std::string& entry) {
          (there.stx_mask & here.stx_mask & STATX_MNT_ID) != 0 && there.stx_mnt_id != here.stx_mnt_id;
 }
 
-// Excludes other writers while this one checks and takes a name. The wait is limited: other users may hold the lock.
+// Locks out other writers, while this one checks and takes a name. The wait is limited, because other users may hold
+// the lock.
 class FolderLock {
  public:
   explicit FolderLock(int folder) : fd_(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
@@ -68,7 +71,6 @@ class FolderLock {
   UniqueFd fd_;
 };
 
-// Inserts a number into a name: "folder/gpuprof.txt" becomes "folder/gpuprof.17.txt".
 std::string numbered(const std::string& name, const std::string& number) {
   const size_t begin = folder_of(name).size();
   const size_t dot = name.rfind('.');
@@ -76,7 +78,7 @@ std::string numbered(const std::string& name, const std::string& number) {
   return name.substr(0, at) + "." + number + name.substr(at);
 }
 
-// Returns a random name, so that nobody can have created it before.
+// Returns a random name, so that another user cannot have created a file with that name before.
 Result<std::string> temporary_name(const std::string& entry) {
   uint64_t random = 0;
   if (::getrandom(&random, sizeof(random), 0) != static_cast<ssize_t>(sizeof(random))) {
@@ -121,7 +123,7 @@ Result<OutputFile> OutputFile::open_named(const std::string& name, const OutputO
   if (there && kind == S_IFDIR) {
     return failure("cannot write " + name, std::strerror(EISDIR), "name a file in it");
   }
-  // `name` may be another spelling of /dev/stdout. It then means the descriptor, even if /dev has no such entry. Root
+  // `name` may be another path of /dev/stdout. It then means the descriptor, even if /dev does not contain it. Root
   // must not create or replace a file in /dev.
   if (const std::string path = real_path(file.folder_.get()) + "/" + file.entry_;
       path != name && descriptor_named(path)) {
@@ -149,7 +151,6 @@ Result<OutputFile> OutputFile::open_named(const std::string& name, const OutputO
   return file;
 }
 
-// Checks an existing regular file or symbolic link.
 Status OutputFile::check_replaceable() const {
   struct stat folder {};
   struct stat info {};
@@ -171,7 +172,6 @@ Status OutputFile::check_replaceable() const {
   return keep_old_ && S_ISREG(info.st_mode) && info.st_size > 0 ? check_old(folder) : Status();
 }
 
-// Checks whether NAME.old may be replaced.
 Status OutputFile::check_old(const struct stat& folder) const {
   struct stat info {};
   const std::string what = "cannot keep the old " + name_ + " as " + name_ + ".old";
@@ -192,7 +192,7 @@ Status OutputFile::make_temporary(mode_t mode) {
     return failure("cannot write " + name_, std::strerror(errno), "name another file, in a folder that you may write");
   }
   temporary_ = std::move(*temporary);
-  ::flock(fd_.get(), LOCK_EX | LOCK_NB);  // shows other processes that the file is still being written
+  ::flock(fd_.get(), LOCK_EX | LOCK_NB);  // tells other processes that the file is still being written
   file_.reset(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   return file_ ? Status() : failure("cannot write " + name_, std::strerror(errno), hints::kMoreFiles);
 }
@@ -223,7 +223,6 @@ OutputFile::~OutputFile() {
   }
 }
 
-// Whether rotate() would replace a nonempty NAME.old with a worthless file.
 bool OutputFile::would_lose_old() const {
   struct stat old {};
   if (is_worthless_ == nullptr || ::fstatat(folder_.get(), (entry_ + ".old").c_str(), &old, AT_SYMLINK_NOFOLLOW) != 0 ||
@@ -236,7 +235,7 @@ bool OutputFile::would_lose_old() const {
   return there && ::fstat(there.get(), &info) == 0 && S_ISREG(info.st_mode) && is_worthless_(there.get());
 }
 
-// Renames the existing file to NAME.old. Skips empty files, and symbolic links.
+// Renames the existing file to NAME.old, unless it is empty or a symbolic link.
 Status OutputFile::rotate() const {
   struct stat info {};
   if (!keep_old_ || ::fstatat(folder_.get(), entry_.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 ||
@@ -253,7 +252,7 @@ Status OutputFile::rotate() const {
   return {};
 }
 
-// Whether another process, most likely gpuprof, still writes the file and therefore holds a lock on it.
+// Returns whether another process still writes the file. The process, most likely gpuprof, then holds a lock on it.
 bool OutputFile::is_being_written() const {
   struct stat info {};
   if (!keep_old_ || ::fstatat(folder_.get(), entry_.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 ||
@@ -269,7 +268,7 @@ void OutputFile::take_another_name() {
   const std::string wanted = name_;
   const std::string pid = std::to_string(::getpid());
   struct stat info {};
-  for (int i = 1;; ++i) {  // a process with this pid in another container may have used the name already
+  for (int i = 1;; ++i) {  // a process with the same pid in another container may use the name
     name_ = numbered(wanted, i == 1 ? pid : pid + "-" + std::to_string(i));
     entry_ = name_.substr(folder_of(name_).size());
     if (::fstatat(folder_.get(), entry_.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -304,7 +303,7 @@ Result<std::string> OutputFile::finish() {
     return error;
   }
   const auto now = place();
-  if (!now && keep_old_) {  // without keep_old, another writer may legitimately have replaced the file
+  if (!now && keep_old_) {  // without keep_old, another writer may replace the file
     return failure(name_ + " is lost", "it was removed, or replaced, while it was written",
                    "write it into a folder that nobody else may change");
   }

@@ -15,41 +15,44 @@
 namespace gpuprof {
 
 struct OutputOptions {
-  // An existing file becomes NAME.old. If a program still writes the existing file, the new one gets another name.
+  // Renames an existing file to NAME.old. If a program still writes the existing file, the new file gets another name
+  // instead.
   bool keep_old = false;
-  mode_t mode = 0666;                                // reduced by the umask, and by the permissions of a replaced file
-  StopRequested stop;                                // returns true to end the wait for the reader of a pipe
-  const char* busy_hint = "give each its own name";  // hint if another program still writes the file
-  // With keep_old: whether a file has no value, so that it must not replace NAME.old. Null: all files have value.
+  // Permissions of the new file. The umask reduces them, and so do the permissions of a file that is replaced.
+  mode_t mode = 0666;
+  StopRequested stop;                                // ends the wait for a pipe's reader
+  const char* busy_hint = "give each its own name";  // hint for when another program still writes the file
+  // With keep_old: returns whether a file is worthless, so that it must not replace NAME.old. Null: no file is
+  // worthless.
   bool (*is_worthless)(int fd) = nullptr;
 };
 
-// A file with a temporary name until commit(), so that an unfinished output replaces nothing. Does not follow a
-// symbolic link at the final name.
+// Writes a file under a temporary name, which commit() changes to the final name, so that an unfinished output
+// replaces no file. Does not follow a symbolic link at the final name.
 class OutputFile {
  public:
-  // "-" is stdout. Descriptor names, character devices and pipes are written directly. Fails if it is
-  // already certain that commit() would fail.
+  // "-" is stdout. Names of descriptors, character devices and pipes are written directly. Fails if commit() would
+  // certainly fail.
   static Result<OutputFile> open(const std::string& name, const OutputOptions& options);
 
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
-  ~OutputFile();  // removes an uncommitted file
+  ~OutputFile();  // removes the file if commit() has not succeeded
 
-  // Gives the file its name. May be called again after a failure.
+  // Renames the file to its final name. May be called again after a failure.
   Status commit();
-  // Ends a complete file: gives it its final name if necessary, and returns its place(). If the renaming fails, the
-  // file keeps a temporary name, which the hint contains. Warns if somebody has moved the file.
+  // Ends a complete file: gives it its final name if it still has a temporary one, and returns its place(). If the
+  // renaming fails, the file keeps its temporary name, which the hint contains. Warns if somebody has moved the file.
   Result<std::string> finish();
 
   [[nodiscard]] UniqueFd take_fd() { return std::move(fd_); }
   [[nodiscard]] bool is_regular() const { return static_cast<bool>(file_); }
-  void set_owner(uid_t uid, gid_t gid) const;                      // only for a regular file
-  [[nodiscard]] const std::string& name() const { return name_; }  // the final name, for messages
-  // Returns where the file is now: its name, or the real path if its folder was moved. nullopt: it was removed. For
-  // special files: the name.
+  void set_owner(uid_t uid, gid_t gid) const;                      // only for regular files
+  [[nodiscard]] const std::string& name() const { return name_; }  // final name, for messages
+  // Returns where the file is now: its name, or its real path if somebody has moved its folder. nullopt: it was
+  // removed. For a special file, returns its name.
   [[nodiscard]] std::optional<std::string> place() const;
 
  private:
@@ -65,13 +68,13 @@ class OutputFile {
   void take_another_name();
 
   UniqueFd fd_;
-  UniqueFd file_;      // second descriptor of the file, to find its place; closed for special files
-  UniqueFd folder_;    // folder of the final name
-  std::string entry_;  // final name in the folder
+  UniqueFd file_;  // another descriptor of the file, to find its place; closed for special files
+  UniqueFd folder_;
+  std::string entry_;  // final file name
   bool keep_old_ = false;
   const char* busy_hint_ = nullptr;
   bool (*is_worthless_)(int fd) = nullptr;
-  std::string temporary_;  // current name in the folder; empty after the rename
+  std::string temporary_;  // temporary file name; empty after the rename
   std::string name_;
 };
 

@@ -21,7 +21,8 @@ class PackedInput::Format {
 
   [[nodiscard]] virtual const char* name() const = 0;
   [[nodiscard]] virtual const char* tool() const = 0;
-  // Removes the consumed bytes from `packed`. Returns the number of bytes written to `out`. Sets failed() on an error.
+  // Unpacks from `packed` and removes from it what was used. Returns the number of bytes written to `out`. On an
+  // error, sets failed().
   virtual size_t unpack(std::string_view& packed, char* out, size_t size) = 0;
   [[nodiscard]] bool failed() const { return failed_; }
   // True if the input may end here, because no compressed stream is incomplete.
@@ -37,7 +38,7 @@ namespace {
 constexpr std::string_view kGzip = "\x1f\x8b";
 constexpr std::string_view kZstd = "\x28\xb5\x2f\xfd";
 constexpr size_t kPiece = size_t{64} << 10U;
-constexpr int kGzipOnly = 16;  // flag for inflateInit2, added to the window size
+constexpr int kGzipOnly = 16;  // inflateInit2 accepts only gzip if this is added to the window size
 constexpr int kLargestWindowLog = 27;
 
 class Gzip final : public PackedInput::Format {
@@ -133,7 +134,7 @@ Result<size_t> PackedInput::read(int fd, char* out, size_t size) {
     if (used_ == packed_.size() && at_end_ && format_->is_whole()) {
       return size_t{0};
     }
-    // Unpacks even at the end of the input, because the decompressor may still hold unpacked bytes.
+    // The decompressor may still hold unpacked bytes at the end of the input, so it must also be called then.
     std::string_view packed = std::string_view(packed_).substr(used_);
     const size_t filled = format_->unpack(packed, out, size);
     used_ = packed_.size() - packed.size();

@@ -13,28 +13,28 @@ namespace gpuprof {
 
 class PackedInput {
  public:
-  // Whether these first bytes (four suffice) belong to a supported compression format.
+  // Returns whether these first bytes belong to a supported compression format. Four bytes are enough.
   static bool knows(std::string_view begin);
 
-  // `begun` is what the caller has already read from the input. knows(begun) must be true.
+  // `begun` is the beginning of the input, which the caller has already read. knows(begun) must be true.
   explicit PackedInput(std::string_view begun);
   PackedInput(const PackedInput&) = delete;
   PackedInput& operator=(const PackedInput&) = delete;
   ~PackedInput();
 
-  // Unpacks up to `size` bytes (at least one), and reads `fd` if necessary. A negative `fd` has no more input.
-  // Returns 0 at the end. Damaged or truncated data is an Error that says so.
+  // Unpacks up to `size` bytes, and reads `fd` if necessary. If `fd` is negative, the input has no more bytes.
+  // Returns at least 1, or 0 at the end. If the data is damaged or truncated, returns an Error that says so.
   Result<size_t> read(int fd, char* out, size_t size);
 
-  class Format;  // implemented for each supported format
+  class Format;
 
  private:
   Status refill(int fd);
 
   std::unique_ptr<Format> format_;
-  std::string packed_;  // read but not yet unpacked, from used_ on
+  std::string packed_;  // bytes that were read; those from used_ on are not unpacked yet
   size_t used_ = 0;
-  bool at_end_ = false;  // end of the input reached
+  bool at_end_ = false;
 };
 
 }  // namespace gpuprof

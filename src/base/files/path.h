@@ -1,11 +1,9 @@
-// File names.
 #pragma once
 
 #include <string_view>
 
 namespace gpuprof {
 
-// Returns the part after the last '/'.
 constexpr std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }

@@ -15,7 +15,7 @@ namespace gpuprof {
 namespace {
 
 constexpr int kStepMs = 50;
-// After this time, open_when_read() reports that it waits, and wait_until_writable() gives up.
+// After this time, open_when_read() reports that it waits for a reader, and wait_until_writable() may give up.
 constexpr int kWarnAfterMs = 1000;
 
 Error refused(const std::string& name, const std::string& why, std::string hint) {
@@ -32,7 +32,8 @@ int reopen(const UniqueFd& place) {
   return ::open(self.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-// open() for writing blocks until a reader has the pipe open, and ignores signals that gpuprof blocks. So this polls.
+// Opens a pipe for writing when it has a reader. open() would block until then, and signals that gpuprof blocks would
+// not interrupt it. So this function polls.
 Result<UniqueFd> open_when_read(const UniqueFd& place, const std::string& name, const StopRequested& stop) {
   for (int waited = 0;; waited += kStepMs) {
     UniqueFd fd(reopen(place));
@@ -90,7 +91,8 @@ Result<UniqueFd> duplicate_for_writing(int fd, const std::string& name) {
 Result<UniqueFd> open_special(const UniqueFd& place, const struct stat& info, const std::string& name,
                               const StopRequested& stop) {
   if (S_ISCHR(info.st_mode)) {
-    // The owner of a device is not checked: only root creates devices, and a terminal's owner cannot move it elsewhere.
+    // The owner of a device does not matter: only root creates devices, and the owner of a terminal cannot move it
+    // elsewhere.
     UniqueFd fd(reopen(place));
     if (!fd) {
       return special_error(name, errno);

@@ -12,7 +12,8 @@ void hold_standard_streams() {
     if (::fcntl(fd, F_GETFD) >= 0) {
       continue;
     }
-    // open() takes the lowest free number, which is `fd`. It opens for the wrong direction, so that using `fd` fails.
+    // open() takes the lowest free number, which is `fd`. The placeholder is open for the wrong direction, so reading
+    // or writing it fails.
     const int wrong = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
     (void)!::open("/dev/null", wrong | O_CLOEXEC);
   }

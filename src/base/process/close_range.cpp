@@ -9,9 +9,10 @@
 namespace gpuprof {
 namespace {
 
-constexpr unsigned kCloseOnExec = 1U << 2U;  // CLOSE_RANGE_CLOEXEC, Linux 5.11
+constexpr unsigned kCloseOnExec = 1U << 2U;  // CLOSE_RANGE_CLOEXEC, since Linux 5.11
 
-// False: the kernel lacks close_range() (before Linux 5.9) or the flag, or a seccomp filter forbids it.
+// Returns false if the kernel does not have close_range() (before Linux 5.9) or the flag, or if a seccomp filter
+// forbids it.
 bool ask_kernel(int first, int last, unsigned flags) {
 #if defined(SYS_close_range)
   return ::syscall(SYS_close_range, static_cast<unsigned>(first), static_cast<unsigned>(last), flags) == 0;

@@ -5,7 +5,8 @@ namespace gpuprof {
 
 void close_between(int first, int last);
 
-// Makes the next exec close `first` and all higher descriptors. False: they could not be listed.
+// Makes the next exec close the descriptor `first` and all higher ones. Returns false if the descriptors could not be
+// listed.
 bool close_on_exec_from(int first);
 
 }  // namespace gpuprof

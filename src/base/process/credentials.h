@@ -1,4 +1,4 @@
-// The identity of a process. All data is from the kernel, not from the process.
+// The identity of a process, as the kernel reports it.
 #pragma once
 
 #include <sys/types.h>
@@ -9,19 +9,20 @@
 
 namespace gpuprof {
 
-// In gpuprof's namespaces: a user without mapping is 65534, and a process outside the pid namespace has pid 0.
+// Ids in gpuprof's namespaces. A user that has no id there is 65534, and a process outside of the pid namespace has
+// pid 0.
 struct Credentials {
   pid_t pid = 0;
-  uid_t uid = 0;  // effective
+  uid_t uid = 0;  // effective user id
   gid_t gid = 0;
 };
 
-// Returns the credentials that the peer of a Unix socket had when it called connect(), or listen() if it is the server.
+// Returns the credentials of a Unix socket's peer. The kernel stored a client's credentials at connect(), and a
+// server's at listen().
 std::optional<Credentials> peer_credentials(int socket);
 
-// The users and groups of a process.
 struct ProcessUsers {
-  std::array<uid_t, 4> uids{};  // real, effective, saved, file system
+  std::array<uid_t, 4> uids{};  // real, effective, saved and file system ids
   std::array<gid_t, 4> gids{};
 
   // True if the process has only the rights of this user and group, and can not regain others.

@@ -32,7 +32,8 @@ Received receive_packet(int socket, std::span<std::byte> buffer, int flags) {
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = control.data();
-  message.msg_controllen = CMSG_LEN(sizeof(int));  // not CMSG_SPACE, whose padding has space for a second descriptor
+  // CMSG_SPACE would include padding, which has space for a second descriptor.
+  message.msg_controllen = CMSG_LEN(sizeof(int));
   Received received;
   received.bytes = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_TRUNC | flags);
   const cmsghdr* header = received.bytes < 0 ? nullptr : CMSG_FIRSTHDR(&message);

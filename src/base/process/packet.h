@@ -10,15 +10,16 @@
 
 namespace gpuprof {
 
-// Sends the packet, and `fd` unless negative. No SIGPIPE. `flags` are those of sendmsg(). False: errno is set.
+// Sends the packet, and `fd` if it is not negative. Never raises SIGPIPE. `flags` are those of sendmsg(). Returns
+// false on an error and sets errno.
 bool send_packet(int socket, std::span<const std::byte> packet, int fd = -1, int flags = 0);
 
 struct Received {
-  ssize_t bytes = -1;  // size of the packet, which may exceed the buffer (then it was truncated); -1: see errno
-  UniqueFd fd;         // first received descriptor; others are closed
+  // Size of the packet. If it exceeds the buffer, the packet was truncated. -1: an error, and errno says which.
+  ssize_t bytes = -1;
+  UniqueFd fd;  // first received descriptor; the others were closed
 };
 
-// `flags` are those of recvmsg().
 Received receive_packet(int socket, std::span<std::byte> buffer, int flags = 0);
 
 }  // namespace gpuprof

@@ -7,7 +7,7 @@
 
 namespace gpuprof {
 
-// Opens a descriptor of the process. If this fails (no such process, for example), returns a closed one and sets errno.
+// Opens a descriptor of the process. On an error, such as an unknown pid, returns a closed descriptor and sets errno.
 UniqueFd open_pidfd(pid_t pid);
 
 bool has_ended(const UniqueFd& pidfd);

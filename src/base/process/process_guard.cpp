@@ -16,7 +16,7 @@
 namespace gpuprof {
 namespace {
 
-constexpr int kPeerPidfd = 77;  // SO_PEERPIDFD, Linux 6.5
+constexpr int kPeerPidfd = 77;  // SO_PEERPIDFD, since Linux 6.5
 
 Error cannot_hold(pid_t pid, int error) {
   const std::string who = "cannot open a descriptor of process " + std::to_string(pid) + ": ";
@@ -41,7 +41,8 @@ Result<ProcessGuard> ProcessGuard::of_peer(int socket) {
   if (errno != ENOPROTOOPT) {
     return cannot_hold(credentials->pid, errno == ENODATA ? ESRCH : errno);
   }
-  // Before Linux 6.5, the pid may already belong to a new process. If its user differs, state() returns `changed`.
+  // Before Linux 6.5, a new process may already have the pid. If that process has another user, state() returns
+  // `changed`.
   return make(*credentials, open_pidfd(credentials->pid));
 }
 
@@ -67,7 +68,7 @@ Result<ProcessGuard> ProcessGuard::make(const Credentials& credentials, UniqueFd
     return cannot_hold(credentials.pid, errno);
   }
   ProcessGuard guard(credentials, std::move(pidfd), std::move(proc));
-  if (guard.has_ended()) {  // `proc` may belong to a later process with this pid
+  if (guard.has_ended()) {  // `proc` may be that of a later process with the same pid
     return cannot_hold(credentials.pid, ESRCH);
   }
   return guard;

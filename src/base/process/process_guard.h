@@ -29,14 +29,14 @@ class ProcessGuard {
     changed,
     ended,
   };
-  // A process of gpuprof's own user never becomes `changed`: gpuprof can not read more than that user could.
+  // A process of gpuprof's own user never becomes `changed`, because gpuprof can read no more than that user.
   State state();
 
   [[nodiscard]] bool has_ended() const;
 
   [[nodiscard]] const Credentials& credentials() const { return credentials_; }
   [[nodiscard]] pid_t pid() const { return credentials_.pid; }
-  [[nodiscard]] int pidfd() const { return pidfd_.get(); }  // becomes readable when the process ends
+  [[nodiscard]] int pidfd() const { return pidfd_.get(); }  // readable when the process has ended
 
  private:
   ProcessGuard(const Credentials& credentials, UniqueFd pidfd, UniqueFd proc)
@@ -45,7 +45,7 @@ class ProcessGuard {
 
   Credentials credentials_;
   UniqueFd pidfd_;
-  UniqueFd proc_;  // /proc/PID
+  UniqueFd proc_;
   bool changed_ = false;
 };
 

@@ -11,15 +11,17 @@
 
 namespace gpuprof {
 
-// Returns the status of a process (by its open /proc/PID, or its pid), or of `thread` if not 0. Empty: it is gone.
+// Returns the status of a process, given by its open /proc/PID or its pid. If `thread` is not 0, returns the status
+// of that thread. Empty if the process has ended.
 std::string read_status(int proc_fd);
 std::string read_status_of(uint32_t pid, pid_t thread = 0);
 
-// Returns the text after "Name:" and blanks. Does not search the first line. nullopt: no such complete line.
+// Returns the text after "Name:" and the blanks that follow. Skips the first line. nullopt: no complete line has this
+// name.
 std::optional<std::string_view> status_value(std::string_view status, std::string_view name);
 
-// Like status_value(), but parses the value as numbers: uint32_t for ids, uint64_t for masks (`base` 16). Returns
-// nullopt if the line is missing, or has other text.
+// Like status_value(), but returns the numbers in the text: uint32_t for ids, uint64_t for masks (then `base` is 16).
+// Returns nullopt if the line is missing or contains anything else.
 template <typename Number>
 std::optional<std::vector<Number>> status_numbers(std::string_view status, std::string_view name, int base = 10);
 

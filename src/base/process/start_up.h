@@ -7,7 +7,7 @@
 
 namespace gpuprof {
 
-// Whether libc runs this function before main, or before a thread's function.
+// Returns whether libc calls this function before main, or before the function of a new thread.
 inline bool is_start_up_function(std::string_view name) {
   constexpr std::string_view kNames[] = {"_start",           "__clone",      "clone",        "__clone3",      "clone3",
                                          "__clone_internal", "start_thread", "thread_start", "_dl_start_user"};

@@ -10,7 +10,7 @@
 
 namespace gpuprof {
 
-inline constexpr size_t kMostDigits = 20;  // decimal digits of a 64-bit number
+inline constexpr size_t kMostDigits = 20;
 
 inline constexpr std::array<uint64_t, kMostDigits> kPowersOfTen = [] {
   std::array<uint64_t, kMostDigits> powers{1};
@@ -29,9 +29,9 @@ inline constexpr std::array<char, 200> kDigitPairs = [] {
   return pairs;
 }();
 
-// Writes the digits to `at`, which must have capacity for kMostDigits, and returns their end.
+// Writes the digits to `at` and returns their end. `at` must have space for kMostDigits.
 [[gnu::always_inline]] inline char* put_digits(char* at, uint64_t value) {
-  // 1233 / 4096 approximates log10(2): the result is at most one digit too small.
+  // 1233 / 4096 is nearly log10(2), so the result is at most one digit too small.
   const size_t fewest = static_cast<size_t>(std::bit_width(value | 1U)) * 1233 >> 12U;
   char* const end = at + fewest + (fewest == 0 || value >= kPowersOfTen[fewest] ? 1 : 0);
   char* first = end;
@@ -48,7 +48,7 @@ inline constexpr std::array<char, 200> kDigitPairs = [] {
 }
 
 inline void append_number(uint64_t value, std::string& out) {
-  std::array<char, kMostDigits> digits;  // not initialized
+  std::array<char, kMostDigits> digits;
   out.append(digits.data(), static_cast<size_t>(put_digits(digits.data(), value) - digits.data()));
 }
 

@@ -9,12 +9,13 @@
 
 namespace gpuprof {
 
-// Returns the edit distance: how many letters must be inserted, removed, changed or swapped with a neighbour to turn
-// `a` into `b`. The time is proportional to the product of both lengths.
+// Returns how many letters must be inserted, removed, changed or swapped with a neighbour to turn `a` into `b`. The
+// time is proportional to the product of both lengths.
 size_t edit_distance(std::string_view a, std::string_view b);
 
-// Returns those of `words` that a misspelt word most likely means: all with the least edit distance, at most 2 and less
-// than the length of `word`. Returns nothing for words longer than any option's name.
+// Returns the words that a misspelt `word` most likely means: those of `words` with the smallest edit distance. The
+// distance must be at most 2, and less than the length of `word`. Returns nothing if `word` is longer than every
+// option's name.
 std::vector<std::string_view> nearest_words(std::string_view word, std::span<const std::string> words);
 
 }  // namespace gpuprof

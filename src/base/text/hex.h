@@ -10,7 +10,8 @@ namespace gpuprof {
 
 std::string hex_text(std::span<const uint8_t> bytes);
 
-// Returns random digits for an id that nobody else has or can guess; "" if the kernel gives no random bytes.
+// Returns random digits, for an id that is unique and that nobody can guess. Returns "" if the kernel provides no
+// random bytes.
 std::string random_hex(size_t digits);
 
 }  // namespace gpuprof

@@ -1,17 +1,17 @@
-// Hints for missing rights or resources, with one wording for all places that detect them.
+// Hints about missing rights or resources. All code that detects the same problem uses the same words.
 #pragma once
 
 namespace gpuprof::hints {
 
 inline constexpr const char* kRunAsRoot = "run gpuprof as root";
 
-// For eBPF. CAP_PERFMON should suffice for uprobes, but some kernels require more (6.18, for example).
+// For eBPF. CAP_PERFMON should be enough for uprobes, but some kernels require more, for example 6.18.
 inline constexpr const char* kRightsForBpf =
     "run gpuprof as root (sudo gpuprof record --user $USER -- ...), or give the capabilities once: "
     "sudo setcap cap_sys_admin,cap_sys_ptrace+ep gpuprof (on kernels that allow uprobes with cap_bpf,cap_perfmon, "
     "give these instead of cap_sys_admin; 6.18 does not allow it)";
 
-// For ptrace of other users' processes, and of own processes if kernel.yama.ptrace_scope forbids it.
+// For ptrace of processes of other users, and of the user's own processes if kernel.yama.ptrace_scope forbids it.
 inline constexpr const char* kRightsForPtrace =
     "run gpuprof as root, or: sudo setcap cap_sys_ptrace+ep gpuprof; in a container, start it with CAP_SYS_PTRACE";
 inline constexpr const char* kPtraceScope = "run gpuprof as root, or: sudo sysctl kernel.yama.ptrace_scope=0";

@@ -10,7 +10,7 @@ namespace {
 
 __extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using): __extension__ needs a typedef
 
-// Rounds value / unit to the nearest integer; halves go up.
+// Returns value / unit, rounded to the nearest integer; halves are rounded up.
 Wide rounded(Wide value, uint64_t unit) {
   return (2 * value + unit) / (Wide{2} * unit);
 }
@@ -27,7 +27,7 @@ std::string with_decimals(Wide scaled, int decimals) {
   return text;
 }
 
-// Formats value / unit as "1.23", "45.6", "789" or "1,234".
+// Formats value / unit with three digits ("1.23", "45.6", "789"), or more if it is larger ("1,234").
 std::string three_digits(uint64_t value, uint64_t unit) {
   constexpr Wide kEnd = 1000;
   if (const Wide hundredths = rounded(Wide{value} * 100, unit); hundredths < kEnd) {

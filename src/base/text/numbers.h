@@ -13,24 +13,26 @@ namespace gpuprof {
 
 std::string count_text(uint64_t count);                               // "1,234,567"
 std::string counted_text(uint64_t count, std::string_view singular);  // "1 launch", "1,234 launches"
-std::string short_count_text(uint64_t count);                         // "9999", "1.2M", for narrow columns
+std::string short_count_text(uint64_t count);                         // "9999", "1.2M": for narrow columns
 std::string duration_text(uint64_t ns);                               // "999 ns", "1.23 ms", "2,345 s"
 std::string bytes_text(uint64_t bytes);                               // "512 B", "1.50 MiB"
 
-// "12.34%", rounded to the nearest; "0.00%" if `whole` is 0.
+// Returns a percentage such as "12.34%", rounded to the nearest. Returns "0.00%" if `whole` is 0.
 std::string percent_text(uint64_t part, uint64_t whole);
 
-// Rounded down: at most "99.99%" if anything is missing, never above "100.00%". Never overstates a share.
+// Like percent_text(), but rounded down, so that it never overstates a share. Returns at most "99.99%" if anything is
+// missing, and never more than "100.00%".
 std::string percent_text_down(uint64_t part, uint64_t whole);
 
-// Like percent_text_down(), without "%" and with `decimals` decimals (0 to 9).
+// Like percent_text_down(), but without "%", and with 0 to 9 `decimals`.
 std::string percent_digits_down(uint64_t part, uint64_t whole, int decimals);
 
 // Parses a duration into nanoseconds: "250ms", "1.5s", "2m", "500us", "10ns". A number without unit is in
 // seconds. nullopt: invalid, or out of range.
 std::optional<uint64_t> parse_duration(std::string_view text);
 
-// Parses a complete text of digits, without blanks and '+'. nullopt: invalid, or out of range.
+// Parses a text that consists only of digits: blanks and '+' are invalid. Returns nullopt if it is invalid or out of
+// range.
 template <std::integral Number = uint64_t>
 std::optional<Number> whole_number(std::string_view text) {
   Number number{};

@@ -5,7 +5,7 @@
 namespace gpuprof {
 namespace {
 
-constexpr int kUsage = 2;  // exit code
+constexpr int kUsage = 2;
 
 }  // namespace
 
@@ -14,7 +14,8 @@ Result<Pattern> Pattern::compile(std::string_view option, const std::string& tex
     return Error{std::string(option) + ": the regular expression is empty", "a . matches every name", kUsage};
   }
   re2::RE2::Options options;
-  options.set_encoding(re2::RE2::Options::EncodingLatin1);  // matches bytes, because names may not be UTF-8
+  // Matches bytes, because names may not be valid UTF-8.
+  options.set_encoding(re2::RE2::Options::EncodingLatin1);
   options.set_dot_nl(true);
   options.set_log_errors(false);
   auto regex = std::make_shared<const re2::RE2>(text, options);

@@ -1,4 +1,5 @@
-// The user's regular expressions (RE2 syntax). Matching takes linear time, so no name or pattern can stall a command.
+// A regular expression of the user, in RE2 syntax. Matching takes linear time, so no name or pattern can stall a
+// command.
 #pragma once
 
 #include <memory>
@@ -16,10 +17,10 @@ namespace gpuprof {
 
 class Pattern {
  public:
-  // `option` is named in errors. An empty text is an error, because it would match everything.
+  // Errors name the `option`. An empty text is an error, because it would match everything.
   static Result<Pattern> compile(std::string_view option, const std::string& text);
 
-  // Whether the pattern matches anywhere in the text.
+  // Returns whether the pattern matches any part of the text.
   [[nodiscard]] bool matches(std::string_view text) const;
 
  private:

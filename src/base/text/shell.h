@@ -1,4 +1,3 @@
-// Quotes commands for a shell.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Collects output text in bounded memory, and passes it to a sink piece by piece.
+// Collects output text in limited memory, and passes it to a sink piece by piece.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ class TextStream {
     }
   }
 
-  // For code that appends to a string: append pieces of bounded length, and call checkpoint() after each.
+  // For code that appends to a string. It must append pieces of limited length, and call checkpoint() after each.
   std::string& text() { return text_; }
   void checkpoint() {
     if (text_.size() >= kEnough) {
@@ -34,7 +34,7 @@ class TextStream {
     }
   }
 
-  // True after the sink has failed. It gets no more text, so the caller can stop writing.
+  // True after the sink has failed. The sink then receives no more text, so the caller can stop.
   [[nodiscard]] bool failed() const { return !status_; }
 
   // Passes on the remaining text. Returns the sink's first error.

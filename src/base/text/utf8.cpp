@@ -10,7 +10,7 @@ bool is_continuation(char c) {
   return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
 }
 
-// Returns the size of the first character in bytes; 1 if it is malformed.
+// Returns the number of bytes of the first character. A malformed character has 1.
 size_t step(std::string_view text) {
   const size_t n = utf8_sequence(text);
   return n == 0 ? 1 : n;
@@ -69,7 +69,7 @@ bool is_deceptive(char32_t code) {
     char32_t first;
     char32_t last;
   };
-  // U+200C and U+200D (joiners) are allowed: Persian, Indic scripts and emoji need them.
+  // U+200C and U+200D (joiners) are not in the list, because Persian, Indic scripts and emoji need them.
   static constexpr std::array<Range, 12> kDeceptive{{
       {0x00, 0x1F},        // C0 controls
       {0x7F, 0x9F},        // delete; C1 controls, such as U+009B, which begins an escape sequence
@@ -96,7 +96,7 @@ void append_hex_escape(unsigned char byte, std::string& out) {
 }
 
 void append_escaped(std::string_view text, std::string_view also, std::string& out) {
-  // Nearly all bytes are ASCII and need no escape, so a table lookup decides about them.
+  // Nearly all bytes are ASCII and need no escape. For these, one lookup in the table is enough.
   std::array<bool, 128> special{};
   for (unsigned char byte = 0; byte < 0x80; ++byte) {
     special[byte] = byte < 0x20 || byte == 0x7F;
@@ -104,7 +104,7 @@ void append_escaped(std::string_view text, std::string_view also, std::string& o
   for (const char c : also) {
     special[static_cast<unsigned char>(c) & 0x7FU] = true;
   }
-  size_t plain = 0;  // start of the bytes to be copied unchanged, up to `at`
+  size_t plain = 0;  // start of the bytes that need no escape, up to `at`
   size_t at = 0;
   while (at < text.size()) {
     const auto byte = static_cast<unsigned char>(text[at]);

@@ -25,7 +25,7 @@ namespace {
 
 constexpr size_t kMostKernels = 1'000'000;
 
-// Returns the start time of the recording. For a merged profile: that of the recording which started first.
+// Returns the start time of the recording. A merged profile has the start time of its first recording.
 std::optional<uint64_t> start_of(const analyze::ProfileInfo& info) {
   std::optional<uint64_t> start;
   const auto [begin, end] = info.meta.equal_range("start_unix_ns");

@@ -10,7 +10,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr size_t kMostBytes = size_t{16} << 20U;  // per file
+constexpr size_t kMostBytes = size_t{16} << 20U;  // limit per file
 constexpr size_t kMostBytesInAll = size_t{256} << 20U;
 constexpr uid_t kNobody = 65534;
 
@@ -32,7 +32,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 symbolize::FileAccess access_of(std::span<const FileId> inputs) {
   symbolize::FileAccess access;
   if (::geteuid() != 0) {
-    return access;  // not root: the kernel checks the rights of the user
+    return access;  // the kernel checks the rights, because gpuprof is not root
   }
   for (const FileId& input : inputs) {
     const uid_t owner = input.owner == 0 && input.others_write ? kNobody : input.owner;

@@ -1,4 +1,5 @@
-// Reads the source files that a profile names. The paths may be from another machine, or chosen by an attacker.
+// Reads the source files that a profile names. The paths may be those of another machine, or an attacker may have
+// chosen them.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +19,14 @@
 
 namespace gpuprof::cmd {
 
-// Returns how to open the source files that the profiles `inputs` name. If gpuprof is root, it opens source files with
-// the rights of the profile's owner, so that it shows only what the owner may read. If root owns a profile that others
-// can write, gpuprof uses the rights of the user `nobody`.
+// Returns how to open the source files that the profiles `inputs` name. If gpuprof is root, it uses the rights of the
+// profile's owner, so that it shows only what the owner may read. If root owns a profile that other users can write,
+// it uses the rights of the user `nobody`.
 symbolize::FileAccess access_of(std::span<const FileId> inputs);
 
 class SourceFiles {
  public:
-  // `started`: start of the recording in ns of Unix time; nullopt if the profile does not say.
+  // `started` is the start of the recording in ns of Unix time, or nullopt if the profile does not contain it.
   SourceFiles(std::optional<uint64_t> started, symbolize::FileAccess access)
       : started_(started), access_(std::move(access)) {}
 

@@ -9,7 +9,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-// Splits the words at `mark`, which must appear once with words on both sides.
+// Splits the words at `mark`. It must appear exactly once, with words before and after it.
 std::optional<TwoSides> split_at(const Arguments& words, const std::string& mark) {
   const auto at = std::find(words.begin(), words.end(), mark);
   if (at == words.end() || at == words.begin() || at + 1 == words.end() ||
@@ -19,7 +19,7 @@ std::optional<TwoSides> split_at(const Arguments& words, const std::string& mark
   return TwoSides{Arguments(words.begin(), at), Arguments(at + 1, words.end())};
 }
 
-// Removes a leading "--", which is optional before commands.
+// Removes a leading "--", which users may write before a command.
 Arguments without_mark(const Arguments& words) {
   return {words.begin() + (!words.empty() && words.front() == "--" ? 1 : 0), words.end()};
 }

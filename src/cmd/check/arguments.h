@@ -1,4 +1,4 @@
-// Parses the words after the options of `check`: the files or commands of the new side, or of the old and the new side.
+// Parses the words after the options of `check`: the files or commands of the new side, or of both sides.
 #pragma once
 
 #include <string>
@@ -15,12 +15,12 @@ struct TwoSides {
   Arguments new_words;
 };
 
-// Returns a usage error. All functions below fail with the exit code kExitUsage, too.
+// Returns a usage error. The functions below fail with the exit code kExitUsage, too.
 Error check_usage(const std::string& message, std::string hint);
 
-Result<TwoSides> two_sides_of_files(const Arguments& words);  // OLD... -- NEW...
-Result<TwoSides> two_commands(const Arguments& words);        // [--] COMMAND --- COMMAND
-Result<Arguments> one_command(const Arguments& words);        // [--] COMMAND
-Arguments files_of_one_side(Arguments words);                 // [--] FILE...
+Result<TwoSides> two_sides_of_files(const Arguments& words);  // accepts OLD... -- NEW...
+Result<TwoSides> two_commands(const Arguments& words);        // accepts [--] COMMAND --- COMMAND
+Result<Arguments> one_command(const Arguments& words);        // accepts [--] COMMAND
+Arguments files_of_one_side(Arguments words);                 // accepts [--] FILE...
 
 }  // namespace gpuprof::cmd

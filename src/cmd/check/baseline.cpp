@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kNoCommit = "_unknown";  // unknown commit; names of known commits have no '_'
+constexpr const char* kNoCommit = "_unknown";  // stands for an unknown commit; names of known commits have no '_'
 constexpr size_t kMostNameBytes = 100;
 constexpr uint64_t kSecond = 1'000'000'000;
 
@@ -33,7 +33,7 @@ bool is_plain(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.';
 }
 
-// Makes a readable folder name from a text. A hash makes the names of similar texts different.
+// Makes a readable folder name from a text. It ends with a hash, so that similar texts have different names.
 std::string folded_name(std::string_view text) {
   std::string name = text.starts_with(".") ? "_" : "";
   for (const char c : text.substr(0, kMostNameBytes)) {
@@ -56,15 +56,16 @@ std::string machine_name(const compare::RunFacts& facts) {
   return folded_name(text + facts.driver);
 }
 
-// Returns a folder name for the commit: the commit's name if that can be a folder name, else folded_name(), which no
-// other commit's name can equal.
+// Returns a folder name for the commit. This is the commit itself if a folder can have that name, else its
+// folded_name(), which is not the name of any other commit.
 std::string commit_name(const std::string& commit) {
   const bool is_name = commit.size() <= kMostNameBytes && !commit.starts_with(".") &&
                        std::all_of(commit.begin(), commit.end(), is_plain);
   return commit.empty() ? kNoCommit : is_name ? commit : folded_name(commit);
 }
 
-// Returns the time as a text without '-', so that texts sort by time. Nanoseconds distinguish jobs of the same second.
+// Returns the time as a text without '-'. Such texts sort by time. Nanoseconds distinguish two jobs in the same
+// second.
 std::string utc_now() {
   const uint64_t now = clock_ns(CLOCK_REALTIME);
   std::array<char, 16> digits{};

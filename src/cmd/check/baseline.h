@@ -1,4 +1,4 @@
-// Keeps profiles of earlier commits in a folder, to compare new runs with.
+// Stores profiles of earlier commits in a folder, so that new runs can be compared with them.
 //
 // BASELINE/<devices and driver>/<UTC time>-<commit>/run-1.txt, run-2.txt, ...
 #pragma once
@@ -14,7 +14,8 @@ namespace gpuprof::cmd {
 
 struct BaselineRuns {
   std::string folder;
-  std::string commit;  // from the folder's name, where '_' replaces some characters; empty: unknown
+  // The name from the folder, in which '_' replaces some characters. Empty if the commit is unknown.
+  std::string commit;
   std::vector<std::string> files;
 };
 
@@ -22,13 +23,15 @@ class Baseline {
  public:
   explicit Baseline(std::string folder) : folder_(std::move(folder)) {}
 
-  // Returns the newest runs that have the devices and driver of `like`, but another commit; nullopt if none have.
+  // Returns the newest runs of another commit that have the devices and driver of `like`, or nullopt.
   [[nodiscard]] Result<std::optional<BaselineRuns>> newest(const compare::RunFacts& like) const;
 
-  // Checks whether keep() can create folders, without creating any. Call it before the runs, because they take long.
+  // Checks that keep() will be able to create folders, without creating one. Call it before the runs, because they
+  // take long.
   [[nodiscard]] Status can_save() const;
 
-  // Copies the runs' profiles (regular files) and returns the folder of the copies. Keeps either all profiles or none.
+  // Copies the profiles of the runs, which are regular files, and returns the folder with the copies. Copies all
+  // profiles or none.
   [[nodiscard]] Result<std::string> keep(const compare::RunFacts& like, const std::vector<std::string>& files) const;
 
  private:

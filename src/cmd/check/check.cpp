@@ -55,12 +55,12 @@ class Check final : public Command {
     app.prefix_command();
   }
 
-  // Reports every failure with an exit code that differs from that of a regression.
+  // Runs the command. Each failure has an exit code that differs from the one for a regression.
   Result<int> run() override {
     try {
       auto code = run_as_asked();
       return code ? std::move(code) : Result<int>(unusable(std::move(code).error()));
-    } catch (const std::exception& error) {  // probably out of memory
+    } catch (const std::exception& error) {  // most likely, memory is exhausted
       return Error{error.what(), "", kExitUsage};
     }
   }
@@ -182,7 +182,7 @@ class Check final : public Command {
       return unknown_option(*app_, arguments_.front());
     }
     if (runs_ > 0 || self_runs_ > 0) {
-      return {};  // the arguments are commands; the checks below are for files
+      return {};  // the arguments are commands, and the checks below are for files
     }
     const auto inputs = std::count(arguments_.begin(), arguments_.end(), "-");
     if (inputs + (thresholds_ == "-" ? 1 : 0) > 1) {
@@ -195,7 +195,6 @@ class Check final : public Command {
     return {};
   }
 
-  // Checks files and expressions before anything is recorded.
   Status prepare() {
     RETURN_IF_ERROR(stacks_.apply(stack_options_));
     RETURN_IF_ERROR(save_ ? Baseline(baseline_).can_save() : Status());
@@ -228,7 +227,8 @@ class Check final : public Command {
     return record_runs(plan);
   }
 
-  // Failed runs make the result inconclusive, because the successful runs may have done less work than the failed ones.
+  // If runs fail, the result is inconclusive, because the successful runs may have done less work than the failed
+  // ones.
   Result<int> conclude(const compare::Comparison& runs, Judgement judgement, const std::vector<std::string>& failures) {
     judgement.reasons.insert(judgement.reasons.begin(), failures.begin(), failures.end());
     if (!failures.empty()) {
@@ -268,7 +268,7 @@ class Check final : public Command {
     return compare_runs(*old_runs, *new_runs, {});
   }
 
-  // Reads the profiles of runs that were just recorded. A run whose profile cannot be read counts as failed.
+  // Reads the profiles of new runs. If a profile cannot be read, its run counts as failed.
   Runs read_recorded(RunReader& reader, const std::vector<std::string>& files, std::vector<std::string>& failures) {
     Runs runs;
     for (const std::string& file : files) {
@@ -285,7 +285,7 @@ class Check final : public Command {
   Result<int> run_commands() {
     const auto commands = two_commands(arguments_);
     RETURN_IF_ERROR(commands);
-    // `record` cannot find the commit of the old program, so it is unknown without --old-commit.
+    // `record` cannot find the commit of the old program. So without --old-commit, it is unknown.
     const std::string old_commit = old_commit_.empty() ? std::string(record::kNoCommit) : old_commit_;
     auto recorded = record({{"old", commands->old_words, old_commit}, {"new", commands->new_words, commit_}}, runs_);
     RETURN_IF_ERROR(recorded);
@@ -316,7 +316,7 @@ class Check final : public Command {
     std::vector<std::string> failures;
   };
 
-  // Reads the profiles to compare with a baseline or a budget. With --runs, records the command first.
+  // Reads the profiles to compare with a baseline or a budget. With --runs, first records the command.
   Result<NewSide> new_side(RunReader& reader, const char* name) {
     NewSide side;
     if (runs_ > 0) {
@@ -356,7 +356,7 @@ class Check final : public Command {
     if (!code || !save_) {
       return code;
     }
-    // Runs that did not pass must not become the baseline. Runs that cannot be compared must not either, because each
+    // Only runs that passed may become the baseline. Runs that cannot be compared must not either, because every
     // later check would be inconclusive.
     if (!side->failures.empty() || !unfit.empty() || (*kept && *code != static_cast<int>(Outcome::pass))) {
       log::info("not kept as a baseline");
@@ -377,7 +377,7 @@ class Check final : public Command {
     return compare_runs(*old_runs, side.runs, side.failures);
   }
 
-  // `unfit`: the reasons why these runs cannot become a baseline.
+  // `unfit` holds the reasons why these runs cannot become a baseline.
   Result<int> without_baseline(const NewSide& side, const std::vector<std::string>& unfit) {
     std::vector<std::string> reasons = side.failures;
     reasons.push_back("nothing was compared: " + baseline_ +
@@ -406,7 +406,7 @@ class Check final : public Command {
   }
 
   CLI::App* app_ = nullptr;
-  Arguments arguments_;  // files or commands
+  Arguments arguments_;
   size_t runs_ = 0;
   size_t self_runs_ = 0;
   size_t warmup_ = 1;
@@ -426,7 +426,7 @@ class Check final : public Command {
   StackChoices stacks_;
   analyze::StackOptions stack_options_;
   std::vector<FileId> opened_;
-  std::string kept_in_;  // folder of the recorded profiles
+  std::string kept_in_;
 };
 
 }  // namespace

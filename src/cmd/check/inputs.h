@@ -15,8 +15,8 @@
 
 namespace gpuprof::cmd {
 
-// Reads runs. Errors have the exit code kExitUsage and name the file. Rejects files that cannot be read, have no GPU
-// work or no GPU times, or are a copy of an earlier file.
+// Reads runs. Errors have the exit code kExitUsage and name the file. Rejects a file that cannot be read, that has no
+// GPU work or no GPU times, or that is a copy of an earlier file.
 class RunReader {
  public:
   RunReader(analyze::StackOptions stacks, std::vector<FileId>& opened) : stacks_(std::move(stacks)), opened_(opened) {}
@@ -25,18 +25,18 @@ class RunReader {
 
  private:
   Result<compare::Run> read_one(const std::string& path);
-  // `identities`: texts that identify the file or the recordings in it.
+  // `identities` are texts that identify the file, or the recordings in it.
   Status reject_copy(const std::string& file, const std::set<std::string>& identities);
 
   analyze::StackOptions stacks_;
   std::vector<FileId>& opened_;
-  analyze::SeenRecordings seen_;  // files, too
+  analyze::SeenRecordings seen_;  // holds identities of files, too
 };
 
-// Reads the allowed slowdowns from `file` (- is standard input). Warns of entries whose last day has passed.
+// Reads the allowed slowdowns from `file`; - is standard input. Warns of entries that have expired.
 Result<compare::Thresholds> read_thresholds(const std::string& file);
 
-// Changes the exit code of a failure from 1 to kExitUsage, as 1 would report that the new program became slower.
+// Changes the exit code 1 of a failure to kExitUsage, because 1 would report that the new program became slower.
 Error unusable(Error error);
 
 }  // namespace gpuprof::cmd

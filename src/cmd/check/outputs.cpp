@@ -30,8 +30,8 @@ Status write_to(const std::string& file, const Write& write) {
   return file.empty() ? Status() : write_file(file, "", write);
 }
 
-// Tests whether the file can be written: opens and closes it. Does not open pipes and devices, because closing a pipe
-// would end the input of its reader.
+// Tests that the file can be written, by opening and closing it. Does not open pipes and devices, because closing a
+// pipe would end the input of its reader.
 Status can_be_made(const std::string& file) {
   struct stat info {};
   if (file == kStdout || (::stat(file.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))) {

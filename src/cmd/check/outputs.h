@@ -19,11 +19,11 @@ class CheckOutputs {
  public:
   void declare(CLI::App& app);
 
-  // Checks before the recording that the options are consistent, and that each output is writable and not a profile.
-  // `folder`: where profiles will be written; it may not exist yet.
+  // Checks before the recording that the options are consistent, that each output can be written, and that no output
+  // is a profile. `folder` is where profiles will be written; it may not exist yet.
   [[nodiscard]] Status usable(bool budget, const std::string& folder) const;
 
-  // Fails if an output would overwrite a profile, or an input file of this command (`read`).
+  // Fails if an output would overwrite a profile or an input file of this command. `read` holds the input files.
   [[nodiscard]] Status may_write(std::span<const FileId> read) const;
 
   [[nodiscard]] Status write(const compare::Comparison& runs, const compare::Judgement& judgement) const;

@@ -28,7 +28,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr int kExitBySignal = 128;  // exit code after a signal: 128 + its number, as in shells
+constexpr int kExitBySignal = 128;  // as in shells, the exit code after a signal is 128 + its number
 
 Error system_error(const std::string& what, std::string hint) {
   return {what + ": " + std::strerror(errno), std::move(hint), kExitUsage};
@@ -45,7 +45,7 @@ Status make_folder(const std::string& folder) {
   return {};
 }
 
-// Opens the file that receives the output of a recorded command. gpuprof's own standard output has only the result.
+// Opens the file for the output of a recorded command, because gpuprof's own standard output has only the result.
 Result<UniqueFd> open_log(const std::string& file) {
   auto log = OutputFile::open(file, {});
   if (!log) {
@@ -60,7 +60,8 @@ Result<UniqueFd> open_log(const std::string& file) {
 }
 
 [[noreturn]] void become(const std::vector<std::string>& words, int log, const sigset_t& mask) {
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // ends this child if gpuprof dies, as nobody would read the profile
+  // This child ends if gpuprof dies, because nobody would read its profile.
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   ::dup2(nothing, STDIN_FILENO);
   ::dup2(log, STDOUT_FILENO);
@@ -76,7 +77,7 @@ Result<UniqueFd> open_log(const std::string& file) {
   ::_exit(kExitNotExecutable);
 }
 
-// Returns "exit status 3", "signal 9 (Killed)", or "" for success.
+// Returns a text such as "exit status 3" or "signal 9 (Killed)", or "" for success.
 std::string failure_text(int status) {
   if (WIFSIGNALED(status)) {
     return "signal " + std::to_string(WTERMSIG(status)) + " (" + ::strsignal(WTERMSIG(status)) + ")";
@@ -93,14 +94,14 @@ class Runner {
     total_ = (plan_.warmup + plan_.runs) * plan_.sides.size();
     for (size_t round = 0; round < plan_.warmup + plan_.runs; ++round) {
       for (size_t place = 0; place < plan_.sides.size(); ++place) {
-        // The sides alternate in going first, so that drift affects both equally.
+        // The sides take turns in going first, so that drift affects both equally.
         const size_t side = round % 2 == 0 ? place : plan_.sides.size() - 1 - place;
         RETURN_IF_ERROR(one_run(side, round));
         if (stopped_ != 0) {
           return stopped_error();
         }
         if (!recorded_.failures.empty() && done_ <= plan_.sides.size()) {
-          return std::move(recorded_);  // the first run failed, so later ones would fail, too
+          return std::move(recorded_);  // later runs would fail like the first one
         }
       }
     }
@@ -138,7 +139,6 @@ class Runner {
     return {};
   }
 
-  // Runs a recording and returns its wait status.
   Result<int> record(const std::vector<std::string>& words, int log) {
     const pid_t pid = ::fork();
     if (pid < 0) {
@@ -164,8 +164,8 @@ class Runner {
     return status;
   }
 
-  // Forwards signals to the recording `pid`, which then ends its command and completes its profile. `check` ends after
-  // that recording.
+  // Passes signals on to the recording `pid`. It then ends its command and completes its profile. `check` ends after
+  // it.
   void pass_signals(pid_t pid) {
     while (const auto event = signals_.next()) {
       if (record::is_stop(event->signal)) {

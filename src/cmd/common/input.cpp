@@ -22,8 +22,8 @@ namespace {
 
 constexpr const char* kDefaultFile = "gpuprof.txt";
 
-// Returns whether standard input is a pipe or a non-empty file. Ignores /dev/null, terminals and sockets: programs
-// often inherit these as standard input, although the user did not mean them as input.
+// Returns whether standard input is a pipe or a file that is not empty. Ignores /dev/null, terminals and sockets,
+// because programs often inherit these as standard input although the user does not mean them.
 bool stdin_has_input() {
   struct stat info {};
   if (::fstat(STDIN_FILENO, &info) != 0) {
@@ -32,7 +32,7 @@ bool stdin_has_input() {
   return S_ISFIFO(info.st_mode) || (S_ISREG(info.st_mode) && info.st_size > 0);
 }
 
-// Warns once if no data arrives within a second.
+// Warns once if the input sends no data within a second.
 void wait_for_first_bytes(int fd, const std::string& name) {
   constexpr int kWarnAfterMs = 1000;
   struct stat info {};
@@ -76,7 +76,7 @@ Result<profile::Reader> Input::open() {
   }
   Error error = std::move(reader).error();
   if (source == "-") {
-    // In a script, standard input may be an empty pipe, although the user means gpuprof.txt.
+    // The standard input of a script may be an empty pipe, while the user means gpuprof.txt.
     error.hint += "; to read a file, name it: -i " + std::string(kDefaultFile);
   } else if (::access(kDefaultFile, F_OK) != 0) {
     error.hint = ::access("gpuprof.0.txt", F_OK) == 0

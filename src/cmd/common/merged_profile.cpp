@@ -10,7 +10,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr uint32_t kFlushEvery = 1024;  // records
+constexpr uint32_t kFlushEvery = 1024;
 
 }  // namespace
 

@@ -19,12 +19,13 @@ struct MergedProfile {
   void report() const;
 };
 
-// Calls `make` with a sink, and writes the records that the sink receives. `make` returns warnings. On failure, the
-// file `output` is unchanged.
+// Calls `make` with a sink, and writes the records that `make` passes to the sink. `make` returns warnings. If it
+// fails, the file `output` does not change.
 Result<MergedProfile> write_records(
     const std::string& output, const std::function<Result<std::vector<std::string>>(const analyze::RecordSink&)>& make);
 
-// Merges the inputs into the file `output`, which stays unchanged on failure. Passes each written record to `see`.
+// Merges the inputs into the file `output`, and calls `see` with each written record. If it fails, `output` does not
+// change.
 Result<MergedProfile> write_merged(std::vector<analyze::MergeInput> inputs, const std::string& output,
                                    const std::function<void(const profile::Record&)>& see);
 

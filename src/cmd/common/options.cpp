@@ -22,12 +22,12 @@ namespace {
 constexpr size_t kWidth = 80;
 constexpr size_t kTextColumn = 26;
 constexpr const char* kMore = "more";      // group of the options that only --help-all shows
-constexpr const char* kAlways = "always";  // group of help and log levels, which all commands have
+constexpr const char* kAlways = "always";  // group of the options for help and log levels
 
-// Appends `text` to `line` and wraps it. Indents all lines but the first by `indent` blanks.
+// Appends `text` to `line`, and wraps it. Indents all lines except the first by `indent` blanks.
 std::string wrapped(std::string line, const std::string& text, size_t indent) {
   std::string out;
-  bool fresh = true;  // no word of `text` is in the line yet
+  bool fresh = true;  // no word of `text` was added yet
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find(' ', at), text.size());
     const std::string_view word = std::string_view(text).substr(at, end - at);
@@ -43,7 +43,6 @@ std::string wrapped(std::string line, const std::string& text, size_t indent) {
   return out.append(line).append("\n");
 }
 
-// Returns "-o, --output".
 std::string option_names(const CLI::Option& option) {
   std::string text;
   for (const std::string& name : option.get_snames()) {
@@ -55,11 +54,12 @@ std::string option_names(const CLI::Option& option) {
   return text.empty() ? option.get_name(true) : text;
 }
 
-// Formats help texts: the options in two columns, the command's description wrapped at kWidth characters.
+// Formats help texts: the options in two columns, and the description of the command in lines of at most kWidth
+// characters.
 class HelpText : public CLI::Formatter {
  public:
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
-    (void)name;  // ignored: usage_line() has the complete name
+    (void)name;
     std::string text = wrapped("", app->get_description(), 0) + "\nUsage: " + usage_line(*app) + "\n\n";
     text += options(*app, "Options", "");
     if (mode == CLI::AppFormatMode::All) {
@@ -176,7 +176,7 @@ void show_in_help(CLI::App& app, std::initializer_list<const char*> names) {
 
 namespace {
 
-// Returns "did you mean --top or --to?" for a misspelt word; "" if no word is similar.
+// Returns a text such as "did you mean --top or --to?" for a misspelt word, or "" if no word is similar.
 std::string meant(std::string_view given, const std::vector<std::string>& words) {
   std::string text;
   for (const std::string_view word : nearest_words(given, words)) {
@@ -185,10 +185,11 @@ std::string meant(std::string_view given, const std::vector<std::string>& words)
   return text.empty() ? text : text + "?";
 }
 
-// Adds a check without a description, which would appear in the option's help.
+// Adds a check with an empty description, because the help of the option would show it.
 CLI::Option* add_check(CLI::Option* option, const std::function<std::string(std::string&)>& check,
                        const std::string& description = "") {
-  return option->transform(CLI::Validator(check, description));  // check() would drop changes of the text
+  // The check may change the text, and CLI11's check() would drop the change.
+  return option->transform(CLI::Validator(check, description));
 }
 
 }  // namespace
@@ -245,7 +246,7 @@ Error unknown_option(const CLI::App& app, const std::string& given) {
 }
 
 Error unusable_arguments(const CLI::App& app, const CLI::ParseError& error) {
-  // The value of an unknown option looks like a positional argument, so report the option instead.
+  // The value of an unknown option looks like a positional argument. So report the option, not the value.
   const auto extras = app.get_prefix_command() ? std::vector<std::string>() : app.remaining();
   const auto option = std::find_if(extras.begin(), extras.end(), [](const auto& extra) { return extra[0] == '-'; });
   if (option != extras.end()) {
@@ -253,7 +254,7 @@ Error unusable_arguments(const CLI::App& app, const CLI::ParseError& error) {
   }
   const std::string help = app.get_name() + " --help lists the options";
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
-    const std::string_view list = error.what();  // "The following arguments were not expected: C B"
+    const std::string_view list = error.what();  // the text is "The following arguments were not expected: C B"
     const bool reads_one = app.get_option_no_throw("--input") != nullptr;
     return {"unexpected argument '" + escaped(list.substr(list.rfind(' ') + 1)) + "'",
             (reads_one ? "give one profile; gpuprof merge combines several, and gpuprof diff compares two; "
@@ -271,7 +272,8 @@ CLI::Option* suggest(CLI::Option* option, const std::vector<std::string>& words)
   for (const std::string& word : words) {
     text.append(text.empty() ? "" : ",").append(word);
   }
-  // The validator accepts every value. CLI11 adds its description to the type name, where value_words() reads it.
+  // The validator accepts every value. CLI11 appends its description to the option's type name, and value_words()
+  // reads it there.
   return option->check(CLI::Validator([](const std::string&) { return std::string(); }, "{" + text + "}"));
 }
 
@@ -300,7 +302,7 @@ std::vector<std::string> value_words(const CLI::Option& option) {
   for (size_t at = begin + 1; end != std::string::npos && at < end;) {
     const size_t comma = std::min(type.find(',', at), end);
     const std::string word = type.substr(at, comma - at);
-    words.push_back(word.substr(0, word.find("->")));  // keep only "name" of "name->number"
+    words.push_back(word.substr(0, word.find("->")));  // keeps "name" of "name->number"
     at = comma + 1;
   }
   return words;

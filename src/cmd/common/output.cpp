@@ -26,8 +26,8 @@ bool is_one_of(const struct stat& info, std::span<const FileId> files) {
          std::find(files.begin(), files.end(), FileId{info.st_dev, info.st_ino}) != files.end();
 }
 
-// Returns whether the file is a profile, of any version, even cut short or compressed. Opens only regular files: pipes
-// may have no end, and devices may act when opened.
+// Returns whether the file is a profile of any version, even an incomplete or compressed one. Opens only regular
+// files, because a pipe may never end, and opening a device may have effects.
 bool is_profile(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat info {};
@@ -123,7 +123,7 @@ Status write_file(const std::string& path, std::string_view advice, const std::f
 }
 
 void report_written(const WrittenFile& written, std::string_view advice) {
-  if (written.regular) {  // no message for pipes and devices: the user knows where the output goes
+  if (written.regular) {  // for pipes and devices, the user knows where the output goes
     log::info("wrote " + shown_name(written.place) + ", " + bytes_text(written.bytes) + (advice.empty() ? "" : ": ") +
               std::string(advice));
   }

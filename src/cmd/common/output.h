@@ -13,30 +13,33 @@
 
 namespace gpuprof::cmd {
 
-// Identifies a file regardless of its name.
+// Identifies a file by what it is and not by its name.
 struct FileId {
   dev_t device = 0;
   ino_t inode = 0;
-  uid_t owner = 65534;        // nobody, if unknown
+  uid_t owner = 65534;        // the user nobody, if the owner is unknown
   bool others_write = false;  // users other than the owner may write the file
 
   static FileId of(int fd);
   bool operator==(const FileId& other) const { return device == other.device && inode == other.inode; }
 };
 
-// Checks whether a command that has read `inputs` may write `path` (- is stdout). Fails with exit code kExitUsage if
-// that would replace an input or any profile. Checks PATH.old, too, because an existing PATH is renamed to PATH.old.
+// Checks whether a command that has read `inputs` may write `path` (- is stdout). Fails with the exit code kExitUsage
+// if that would replace an input or any profile. Also checks PATH.old, because writing renames an existing PATH to
+// PATH.old.
 Status may_write(const std::string& path, std::span<const FileId> inputs);
 
-// Like may_write(), for commands that write profiles: `path` may be an old profile, which is renamed to PATH.old.
+// Like may_write(), for commands that write a profile. `path` may then be an old profile, which is renamed to
+// PATH.old.
 Status may_write_profile(const std::string& path, std::span<const FileId> inputs);
 
-// Returns whether both paths lead to the same entry of the same folder, regardless of their spelling.
+// Returns whether both paths mean the same entry of the same folder, even if they are written differently.
 bool are_same_output(const std::string& one, const std::string& other);
 
 std::string report_command(const std::string& file);
 
-// Writes a file like write_with_backup(), and reports it: "wrote flame.svg, 1.02 MiB: open it in a browser".
+// Writes a file like write_with_backup(), and prints a line such as "wrote flame.svg, 1.02 MiB: open it in a
+// browser".
 Status write_file(const std::string& path, std::string_view advice, const std::function<void(TextStream&)>& write);
 void report_written(const WrittenFile& written, std::string_view advice);
 

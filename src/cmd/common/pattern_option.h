@@ -21,10 +21,11 @@ class PatternOption {
   [[nodiscard]] bool given() const;
   [[nodiscard]] const std::string& text() const { return text_; }
 
-  // Returns " --kernel 'heavy'" for a message; "" if the option was not given.
+  // Returns the option as a text for messages, such as " --kernel 'heavy'", or "" if it was not given.
   [[nodiscard]] std::string as_typed() const;
 
-  // Sets `pattern` if the option was given. Fails with exit code kExitUsage if the expression is invalid or empty.
+  // Sets `pattern` if the option was given. Fails with the exit code kExitUsage if the expression is invalid or
+  // empty.
   Status take(std::optional<Pattern>& pattern) const;
 
  private:

@@ -27,7 +27,8 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr size_t kMostOpen = 64;  // with more inputs, files are closed until they are read
+// If there are more inputs, their files are closed until they are read.
+constexpr size_t kMostOpen = 64;
 constexpr size_t kMostNamed = 3;
 constexpr std::string_view kBegin = "GPUPROF;";
 
@@ -47,7 +48,8 @@ bool source_exists(const std::string& path) {
 
 enum class Kind { profile, foreign, folder };
 
-// Determines the kind of a file by its first bytes. Returns Kind::foreign for pipes, because reading them could block.
+// Finds out the kind of a file from its first bytes. Returns Kind::foreign for pipes, because reading from them could
+// block.
 Kind kind_of(int folder, const char* name) {
   const UniqueFd fd(::openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat info {};

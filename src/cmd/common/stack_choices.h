@@ -1,4 +1,4 @@
-// The options that select what is shown of CPU stacks, for all commands that show stacks.
+// The options that select which parts of CPU stacks are shown, for all commands that show stacks.
 #pragma once
 
 #include <string>
@@ -25,10 +25,10 @@ class StackChoices {
   static constexpr const char* kNames =
       "--root, --from-start, --python, --only, --hide, --collapse-recursion, --addresses and --no-lines";
 
-  // Sets all members of `options` but `lines`. Fails with exit code kExitUsage if a value is invalid or empty.
+  // Sets all members of `options` except `lines`. Fails with the exit code kExitUsage if a value is invalid or empty.
   Status apply(analyze::StackOptions& options) const;
 
-  // Reports on stderr how many stacks --root did not trim.
+  // Reports on stderr how many stacks --root left untrimmed.
   void explain(const analyze::StackView::Trimmed& trimmed) const;
 
  private:

@@ -21,7 +21,8 @@ struct SubsetInputs {
 
   void declare(CLI::App& app);
 
-  // Opens the named profiles, like `merge`. If none is named, opens standard input or gpuprof.txt (see Input::open()).
+  // Opens the named profiles as `merge` does. If the user names none, opens standard input or gpuprof.txt (see
+  // Input::open()).
   Result<std::vector<analyze::MergeInput>> open();
 };
 

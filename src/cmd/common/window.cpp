@@ -9,7 +9,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr uint64_t kMostNs = 9'000'000'000'000'000'000;  // the longest time that an option can express
+constexpr uint64_t kMostNs = 9'000'000'000'000'000'000;
 
 }  // namespace
 

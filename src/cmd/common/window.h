@@ -21,13 +21,13 @@ class Window {
 
   [[nodiscard]] std::optional<analyze::TimeWindow> chosen() const;
 
-  // Reports on stderr the window that was used: complete slices, which may exceed the requested window.
+  // Reports on stderr which window was used. It has complete slices, so it may be larger than the requested window.
   void explain(const analyze::Aggregate& rows) const;
 
-  // Returns the error for an empty window: "no GPU work ended from 2s to 3.5s".
+  // Returns the error for a window without work, such as "no GPU work ended from 2s to 3.5s".
   [[nodiscard]] Error nothing(const char* what) const;
 
-  [[nodiscard]] std::string text() const;  // the window in words: "from 2s to 3.5s"
+  [[nodiscard]] std::string text() const;  // the window as a text: "from 2s to 3.5s"
 
  private:
   analyze::TimeWindow window_;

@@ -9,7 +9,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-// The last word of the command line is `kept` followed by `begun`. A completion replaces only `begun`.
+// The last word of the command line is `kept` followed by `begun`. A completion replaces `begun` and leaves `kept`.
 struct Cursor {
   std::string kept;
   std::string begun;
@@ -85,7 +85,7 @@ std::string of_options(const CommandDescription& command, const Cursor& cursor) 
   return std::move(answer).text();
 }
 
-// Returns the option that has the name `name` ("-o", "--output") and takes a value; else nullptr.
+// Returns the option that has the name `name` ("-o", "--output") and takes a value, or nullptr.
 const OptionDescription* option_with_value(const CommandDescription& command, const std::string& name) {
   const auto found = std::find_if(command.options.begin(), command.options.end(), [&name](const auto& option) {
     const auto names = option.names();

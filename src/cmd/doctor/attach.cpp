@@ -9,7 +9,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr std::string_view kFirstPidNamespace = "pid:[4026531836]";  // the initial PID namespace of every Linux
+constexpr std::string_view kFirstPidNamespace = "pid:[4026531836]";  // initial PID namespace, the same on every Linux
 
 std::string link(const std::string& path) {
   std::error_code error;

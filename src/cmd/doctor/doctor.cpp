@@ -45,7 +45,7 @@ std::vector<Fact> backend_facts() {
   return facts;
 }
 
-// Warns of GPUPROF_ variables that have no effect: a user who set one expects an effect.
+// Warns of GPUPROF_ variables that have no effect, because a user who set one expects an effect.
 std::vector<Fact> environment_facts() {
   std::vector<Fact> facts;
   for (const Error& remark : record::check_environment(record::own_environment(), backend::make_all())) {
@@ -105,14 +105,14 @@ std::string as_text(const std::vector<Section>& sections) {
   for (const Section& section : sections) {
     out += std::string(section.name) + "\n";
     for (const Fact& fact : section.facts) {
-      // Format: "  state    name                       detail", with the hint in a line below the detail.
+      // The line is "  state    name                       detail". The hint is in the next line, below the detail.
       constexpr std::size_t kStateWidth = 9;
       constexpr std::size_t kNameWidth = 27;
       std::string line = state_name(fact.state);
       line.resize(std::max(line.size() + 1, kStateWidth), ' ');
       line += fact.name;
       line.resize(std::max(line.size() + 1, kStateWidth + kNameWidth), ' ');
-      out += "  " + line + escaped(fact.detail) + "\n";  // escaped, because a program's name can hold any bytes
+      out += "  " + line + escaped(fact.detail) + "\n";  // the name of a program can hold any bytes
       if (!fact.hint.empty()) {
         out += std::string(2 + kStateWidth + kNameWidth, ' ') + "-> " + escaped(fact.hint) + "\n";
       }

@@ -26,7 +26,7 @@ bool exists(const std::string& path) {
   return std::filesystem::exists(path, ignored);
 }
 
-// Returns the number at this index in a line of numbers; 0 if it is missing.
+// Returns the number with this index in a line of numbers, or 0 if the line has fewer.
 std::uint64_t number(std::string_view line, int index, int base) {
   constexpr std::string_view kBlanks = " \t";
   for (;; --index) {
@@ -45,7 +45,7 @@ std::string or_unknown(const std::string& text) {
   return text.empty() ? "unknown" : text;
 }
 
-// CAP_SYS_ADMIN includes CAP_BPF and CAP_PERFMON, which were split off from it.
+// CAP_SYS_ADMIN includes CAP_BPF and CAP_PERFMON, because these were once part of it.
 Fact capability_fact(const Rights& rights, unsigned capability, const char* name, const char* purpose,
                      const char* hint) {
   const bool split_off = capability == kCapBpf || capability == kCapPerfmon;
@@ -123,11 +123,11 @@ bool Rights::can_trace() const {
 
 Rights parse_rights(std::string_view status, std::string_view uid_map) {
   Rights rights;
-  const auto uids = status_numbers<std::uint32_t>(status, "Uid");  // real, effective, saved, filesystem
+  const auto uids = status_numbers<std::uint32_t>(status, "Uid");  // real, effective, saved, file system
   const auto capabilities = status_numbers<std::uint64_t>(status, "CapEff", 16);
   rights.effective_uid = uids && uids->size() > 1 ? (*uids)[1] : ~0U;
   rights.effective_capabilities = capabilities && !capabilities->empty() ? capabilities->front() : 0;
-  // Only the initial user namespace maps all 2^32 - 1 ids to themselves.
+  // Only in the initial user namespace, all 2^32 - 1 ids stand for themselves.
   rights.own_user_namespace =
       !uid_map.empty() && (number(uid_map, 1, 10) != 0 || number(uid_map, 2, 10) != 4294967295ULL);
   return rights;

@@ -1,5 +1,5 @@
-// Collects the facts that `doctor` reports, from files under a root folder ("" is this machine's), so that tests can
-// provide the files. Only can_create_bpf_map() queries the running kernel.
+// Collects the facts that `doctor` reports. Reads files under a root folder, so that tests can provide them; "" is
+// the root of this machine. Only can_create_bpf_map() asks the running kernel.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 namespace gpuprof::cmd {
 
 enum class State {
-  ok,       // works
-  limited,  // works partially
+  ok,
+  limited,
   missing,  // does not work; the hint says what to do
-  info,     // a neutral fact
+  info,
 };
 
 const char* state_name(State state);
@@ -23,10 +23,10 @@ struct Fact {
   std::string name;
   State state = State::info;
   std::string detail;
-  std::string hint;  // what to do; empty unless `state` is limited or missing
+  std::string hint;  // what to do; only if `state` is limited or missing
 };
 
-// Linux capabilities, by bit number in CapEff of /proc/PID/status.
+// Bit numbers of capabilities in the line CapEff of /proc/PID/status.
 inline constexpr unsigned kCapSysPtrace = 19;
 inline constexpr unsigned kCapSysAdmin = 21;
 inline constexpr unsigned kCapPerfmon = 38;
@@ -35,13 +35,14 @@ inline constexpr unsigned kCapBpf = 39;
 struct Rights {
   unsigned effective_uid = 0;
   std::uint64_t effective_capabilities = 0;
-  bool own_user_namespace = false;  // true: the capabilities are valid only in a container's user namespace
+  bool own_user_namespace = false;  // the capabilities are valid only in the user namespace of a container
 
   [[nodiscard]] bool has(unsigned capability) const { return ((effective_capabilities >> capability) & 1U) != 0; }
-  [[nodiscard]] bool can_trace() const;  // checks only capabilities; the Linux kernel may refuse anyway
+  [[nodiscard]] bool can_trace() const;  // whether the capabilities suffice; the kernel may still refuse
 };
 
-// `status` is the text of /proc/self/status, `uid_map` that of /proc/self/uid_map. Missing lines grant no rights.
+// `status` is the text of /proc/self/status, and `uid_map` that of /proc/self/uid_map. A missing line grants no
+// rights.
 Rights parse_rights(std::string_view status, std::string_view uid_map);
 
 struct KernelRelease {
@@ -50,23 +51,24 @@ struct KernelRelease {
   auto operator<=>(const KernelRelease&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 is wrong here
 };
 
-// Parses "6.18.44-vendor" as 6.18. Parts that are not numbers become 0.
+// Parses a release: "6.18.44-vendor" is 6.18. Parts that are not numbers become 0.
 KernelRelease parse_release(std::string_view release);
 
 std::vector<Fact> rights_facts(const std::string& root, const Rights& rights, bool bpf_map_created);
 std::vector<Fact> kernel_facts(const std::string& root, const KernelRelease& release);
 std::vector<Fact> device_facts(const std::string& root);
-// Facts of running processes: which are visible, and whether record -p can load a library into them.
+// Returns facts about running processes: which ones are visible, and whether record -p can load a library into them.
 std::vector<Fact> attach_facts(const std::string& root, const Rights& rights);
 
-// Facts of NVIDIA's interfaces: what the driver allows, which CUPTI is installed, and which other tools use them.
-// `environment` returns the value of a variable; "" if it is not set.
+// Returns facts about NVIDIA's interfaces: what the driver allows, which CUPTI is installed, and which tools use
+// them. `environment` returns the value of a variable, or "" if it is not set.
 std::vector<Fact> nvidia_facts(const std::string& root, const Rights& rights,
                                const std::function<std::string(const char* name)>& environment);
 
 Fact kernel_symbols_fact(const std::string& root);
 
-// Returns whether a BPF ring buffer can be created. Tries it: capabilities, lockdown, seccomp, namespaces all matter.
+// Returns whether a BPF ring buffer can be created. Creates one, because capabilities, lockdown, seccomp and
+// namespaces all matter.
 bool can_create_bpf_map();
 
 }  // namespace gpuprof::cmd

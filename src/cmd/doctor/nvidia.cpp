@@ -61,7 +61,7 @@ bool has_cupti(const std::string& root, const char* major) {
 }
 
 Fact cupti_fact(const std::string& root) {
-  const int driver = std::atoi(nvidia_driver_version(root).c_str());  // the major version; 0 without a driver
+  const int driver = std::atoi(nvidia_driver_version(root).c_str());  // major version; 0 if no driver is loaded
   const bool thirteen = has_cupti(root, "13");
   const bool twelve = has_cupti(root, "12");
   const std::string found = thirteen && twelve ? "13 and 12" : thirteen ? "13" : twelve ? "12" : "";
@@ -78,7 +78,8 @@ Fact cupti_fact(const std::string& root) {
   return {"libcupti and driver", State::ok, both, ""};
 }
 
-// Lists running tools that may prevent a recording: they use interfaces that only one process at a time can use.
+// Lists running tools that may prevent a recording, because they use interfaces that only one process can use at a
+// time.
 std::string running_tools(const std::string& root) {
   constexpr std::string_view kTools[] = {"nv-hostengine", "dcgm-exporter", "nsys", "ncu", "nsys-launcher"};
   std::string found;

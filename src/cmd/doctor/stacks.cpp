@@ -24,7 +24,7 @@ Result<std::string> try_bpf(record::BpfWalk walk) {
   RETURN_IF_ERROR(engine);
   std::string note((*engine)->note());
   if (walk == record::BpfWalk::tables && (*engine)->name() != "bpf") {
-    return Error{std::move(note), ""};  // make_bpf_engine() fell back to frame pointers, so tables do not work
+    return Error{std::move(note), ""};  // make_bpf_engine() used frame pointers instead, so tables do not work
   }
   return note;
 }

@@ -1,4 +1,4 @@
-// Facts of `doctor` about the stack engines that work on this machine.
+// Facts for `doctor` about which stack engines work on this machine.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,8 @@
 
 namespace gpuprof::cmd {
 
-// Creates a BPF engine to test whether the kernel allows this walk. Returns a note on missing features, or "".
+// Creates a BPF engine, to test whether the kernel allows this way to walk. Returns a note about missing features, or
+// "".
 using TryBpf = std::function<Result<std::string>(record::BpfWalk)>;
 Result<std::string> try_bpf(record::BpfWalk walk);
 

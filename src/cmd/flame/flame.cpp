@@ -106,7 +106,7 @@ class Flame : public Command {
     RETURN_IF_ERROR(choose_unit(folded.tree, weight));
     explain(folded, weight.kind);
     const uint64_t total = output::raw_weight(folded.tree.total(), weight.kind);
-    RETURN_IF_ERROR(total == 0 ? Status() : write(rows, folded, weight));  // writes no empty picture
+    RETURN_IF_ERROR(total == 0 ? Status() : write(rows, folded, weight));
     return ended(folded, rows.tables, total);
   }
 
@@ -138,7 +138,7 @@ class Flame : public Command {
     expect_one_of(app.add_option("--weight", weight_, "what the width of a frame measures (default: sum)"), words);
   }
 
-  // Validates options that depend on each other, or that take more than one word.
+  // Checks options that depend on each other, and parses those that take more than one word.
   Status choose() {
     for (size_t at = 0; at < by_.size();) {
       const size_t end = std::min(by_.find(',', at), by_.size());
@@ -195,7 +195,8 @@ class Flame : public Command {
     return choice;
   }
 
-  // Returns whether writing one file replaces the other: they are the same, or one is the backup (.old) of the other.
+  // Returns whether writing one file would replace the other: the paths are the same, or one is the other's backup
+  // (.old).
   static bool one_replaces(const std::string& path, const std::string& other) {
     return are_same_output(path, other) || (path != "-" && are_same_output(path + ".old", other)) ||
            (other != "-" && are_same_output(path, other + ".old"));
@@ -224,7 +225,7 @@ class Flame : public Command {
     return {};
   }
 
-  // Switches to ns if the total is less than 1 us, because all stacks would be 0 us. Fails if --unit is `us`.
+  // Uses ns if the total is less than 1 us, because all stacks would have 0 us. Fails if --unit is `us`.
   [[nodiscard]] Status choose_unit(const analyze::FlameTree& tree, WeightChoice& weight) const {
     constexpr uint64_t kNsInUs = 1000;
     const uint64_t total = output::raw_weight(tree.total(), weight.kind);
@@ -253,7 +254,7 @@ class Flame : public Command {
     stacks_.explain(folded.trimmed);
   }
 
-  // Returns whether the picture shows the GPU time of all work, as the tables of the page do.
+  // Returns whether the picture shows the GPU time of all work, like the tables of the page.
   [[nodiscard]] bool shows_all_time(const WeightChoice& weight) const {
     return fold_.ranges != analyze::RangeFrames::filter && fold_.measure == Measure::gpu &&
            weight.kind != WeightKind::bytes;
@@ -265,7 +266,7 @@ class Flame : public Command {
     return of_time && weight == WeightKind::time && folded.samples > 0 && folded.kind != ProfileKind::stall_samples;
   }
 
-  // Reports which frames the output shows below kernels, and why.
+  // Reports which frames the output has below kernels, and why.
   void explain_samples(const FoldResult& folded, WeightKind weight) const {
     if (!apportions_time(folded, weight)) {
       return;
@@ -287,7 +288,7 @@ class Flame : public Command {
     }
   }
 
-  // Returns a warning with the effect on the picture if too many samples were dropped; else "".
+  // If too many samples were dropped, returns a warning that says how this affects the picture; else "".
   [[nodiscard]] std::string dropped_samples(const FoldResult& folded, WeightKind weight) const {
     const std::string dropped = output::dropped_samples_text(folded);
     if (dropped.empty() || !apportions_time(folded, weight)) {

@@ -24,7 +24,7 @@ Options options_of_set() {
   return describe_options(app);
 }
 
-// Escapes "|", which would end a table cell, and "<", which would begin a tag.
+// Escapes "|", which would end a table cell, and "<", which would begin an HTML tag.
 std::string cell(const std::string& text) {
   std::string out;
   for (const char c : text) {

@@ -5,8 +5,8 @@
 
 namespace gpuprof::cmd {
 
-// Returns "<!-- options of record -->", a table and "<!-- end -->" for each command with options. Does the same for
-// each set of options that commands share.
+// Returns the option tables of all commands with options, and of each set of options that commands share. "<!--
+// options of record -->" precedes a table, and "<!-- end -->" follows it.
 std::string option_tables();
 
 }  // namespace gpuprof::cmd

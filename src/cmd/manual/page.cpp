@@ -8,7 +8,8 @@ extern const char gpuprof_manual_text_end[];
 namespace gpuprof::cmd {
 namespace {
 
-// Escapes text for roff: backslashes, hyphens (to keep them searchable), and request characters at line starts.
+// Escapes text for roff: backslashes, hyphens (so that a search finds them), and characters that begin a request at
+// the start of a line.
 std::string plain(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -51,7 +52,7 @@ std::string title(std::string_view name) {
   return ".TH " + plain(upper) + " 1 \"\" \"gpuprof " + std::string(version()) + "\" \"User Commands\"\n";
 }
 
-// Formats "-o, --output FILE" or "--pc-sampling[=MODE]".
+// Formats the names of an option: "-o, --output FILE" or "--pc-sampling[=MODE]".
 std::string heading(const OptionDescription& option) {
   std::string text;
   const auto add = [&text](const std::string& name) { text.append(text.empty() ? "" : ", ").append(bold(name)); };
@@ -81,7 +82,7 @@ std::string options_of(const CommandDescription& command, bool basic) {
   return text;
 }
 
-// Formats "gpuprof record [OPTIONS] -- COMMAND" with the program and its command in bold.
+// Formats "gpuprof record [OPTIONS] -- COMMAND". Program and command are bold.
 std::string synopsis(const CommandDescription& command) {
   const std::string name = "gpuprof " + command.name;
   return bold(name) + plain(std::string_view(command.usage).substr(name.size())) + "\n";

@@ -18,7 +18,8 @@ constexpr const char* kSave =
 constexpr const char* kRestore =
     "\x1b"
     "8";
-constexpr const char* kWholeScreenScrolls = "\x1b[r";  // also moves the cursor: save its position before
+// This sequence also moves the cursor, so its position must be saved before.
+constexpr const char* kWholeScreenScrolls = "\x1b[r";
 constexpr const char* kEraseBelow = "\x1b[J";
 constexpr const char* kEraseLine = "\x1b[K";
 constexpr const char* kNoWrap = "\x1b[?7l";
@@ -38,7 +39,8 @@ Screen screen_of_stderr(bool in_front) {
       ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0) {
     return {};
   }
-  // -1 if stderr is not the terminal of gpuprof's session. Then no other job of the session can be in front.
+  // If stderr is not the terminal of gpuprof's session, the result is -1. Then no other job of the session uses that
+  // terminal.
   const pid_t front = ::tcgetpgrp(STDERR_FILENO);
   if (in_front && front > 0 && front != ::getpgrp()) {
     return {};
@@ -54,7 +56,7 @@ std::string drawing(const std::vector<std::string>& lines, const Screen& screen,
   }
   const size_t above = screen.rows - lines.size();
   if (drawn == 0) {
-    // Scrolls if the cursor is too far down to leave space for the lines. The cursor stays in its column.
+    // If the cursor is too far down, scrolls to make space for the lines. The cursor stays in its column.
     for (size_t i = 0; i < lines.size(); ++i) {
       text +=
           "\x1b"
@@ -84,14 +86,15 @@ void BottomLines::show(const std::vector<std::string>& lines, const Screen& scre
 
 void BottomLines::hide() {
   if (drawn_ > 0) {
-    // A terminal that shrank has moved the lines up, so query its size again. If that fails, use the last known size.
+    // A terminal that became smaller has moved the lines up, so query its size again. If the query fails, use the
+    // last known size.
     const Screen now = screen_of_stderr(false);
     write(clearing(drawn_, {screen_.columns, now.rows == 0 ? screen_.rows : std::min(now.rows, screen_.rows)}));
     drawn_ = 0;
   }
 }
 
-// Returns false if nothing of the text was written.
+// Returns false if not even a part of the text was written.
 bool BottomLines::write(const std::string& text) {
   if (!rest_.empty()) {
     rest_.erase(0, log::draw(rest_));

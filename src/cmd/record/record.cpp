@@ -34,9 +34,9 @@ namespace {
 constexpr uint64_t kMsNs = 1'000'000;
 constexpr uint64_t kRecordSecondNs = 1'000'000'000;
 
-// Ends gpuprof with the signal that ended the target, so that shells and CI see the same status as without gpuprof.
+// Ends gpuprof with the signal that ended the target. So shells and CI see the same status as without gpuprof.
 [[noreturn]] void die_like(int signal) {
-  const rlimit no_core{0, 0};  // the target has already written the relevant core file
+  const rlimit no_core{0, 0};  // the target has already written its core file
   ::setrlimit(RLIMIT_CORE, &no_core);
   ::signal(signal, SIG_DFL);
   sigset_t only;
@@ -96,7 +96,8 @@ class Record final : public Command {
   }
 
  private:
-  // Warns that kernels have no names: the library that provides their code can be loaded only when a program starts.
+  // Warns that kernels will have no names, because the library that sends their code can be loaded only when a
+  // program starts.
   void warn_of_unnamed_kernels(const backend::Backends& chosen) const {
     const bool named_by_other =
         std::any_of(chosen.begin(), chosen.end(), [](const auto& backend) { return !backend->code_from().empty(); });
@@ -258,7 +259,7 @@ class Record final : public Command {
     return {};
   }
 
-  // Samples have no correlation id. They are apportioned among all kernels that ran, so all kernels must be recorded.
+  // A sample has no correlation id. It is apportioned among all kernels that ran, so all kernels must be recorded.
   Status check_sampling() const {
     if (options_.sampling.period != 0 && !options_.sampling.samples) {
       return Error{"record: --sampling-period without --pc-sampling", "add --pc-sampling", kExitUsage};
@@ -288,7 +289,7 @@ class Record final : public Command {
   std::string stacks_ = "auto";
   std::string wait_ = "all";
   std::string graphs_ = "nodes";
-  std::string sampling_;  // empty: no sampling
+  std::string sampling_;
   PatternOption kernel_;
   std::vector<std::string> metrics_;
 };

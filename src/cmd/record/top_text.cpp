@@ -16,9 +16,9 @@ constexpr double kTopSecondNs = 1e9;
 constexpr const char* kBold = "\x1b[1m";
 constexpr const char* kDim = "\x1b[2m";
 constexpr const char* kPlain = "\x1b[m";
-constexpr size_t kWide = 70;  // characters that a line needs for all columns of a table
+constexpr size_t kWide = 70;  // a line of this width has space for all columns
 
-// Returns the share of GPU time, or of launches if times are unknown.
+// Returns the share of all GPU time. If times are unknown, returns the share of all launches.
 std::string share(const LiveState& state, uint64_t ns, uint64_t count) {
   return state.gpu_ns > 0 ? percent_text(ns, state.gpu_ns) : percent_text(count, state.count);
 }
@@ -115,7 +115,7 @@ std::vector<std::string> top_lines(const LiveState& state, const LiveState& befo
   if (!state.devices.empty()) {
     put("  " + devices(state), "", shape, lines);
   }
-  const size_t left = shape.height - std::min(shape.height, lines.size() + 2);  // 2: the titles of both tables
+  const size_t left = shape.height - std::min(shape.height, lines.size() + 2);  // 2 is for the titles of both tables
   const size_t paths = std::min(state.paths.size(), left / 2);
   put_kernels(state, left - paths, shape, lines);
   put_paths(state, paths, shape, lines);

@@ -14,11 +14,10 @@ struct TopShape {
   bool color = false;
 };
 
-// `before`: the state that was shown last, to compute rates per second.
+// `before` is the state that was shown last, from which rates per second are computed.
 std::vector<std::string> top_lines(const record::LiveState& state, const record::LiveState& before,
                                    const TopShape& shape);
 
-// Formats the state in one line, for a log.
 std::string top_line(const record::LiveState& state, const record::LiveState& before);
 
 }  // namespace gpuprof::cmd

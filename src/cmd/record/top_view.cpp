@@ -13,8 +13,8 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr uint64_t kLineNs = 5'000'000'000;  // time between two lines of a log
-constexpr size_t kLeastRows = 8;             // rows of the smallest terminal on which the view is drawn
+constexpr uint64_t kLineNs = 5'000'000'000;
+constexpr size_t kLeastRows = 8;  // smallest terminal height at which the view is drawn
 constexpr size_t kMostTopLines = 24;
 
 bool has_colors() {
@@ -31,13 +31,13 @@ void TopView::show(const record::LiveState& state) {
     show_line(state);
     return;
   }
-  // Leaves half of the screen to the program's own output.
+  // Leaves half of the screen to the output of the target.
   const TopShape shape{screen.columns, std::min(screen.rows / 2, kMostTopLines), has_colors()};
   lines_.show(top_lines(state, before_, shape), screen);
   before_ = state;
 }
 
-// Prints nothing if the job is in the background, as another job owns the terminal.
+// Prints nothing in the background, because another job then uses the terminal.
 void TopView::show_line(const record::LiveState& state) {
   const bool in_background = screen_of_stderr(false).columns != 0 && screen_of_stderr(true).columns == 0;
   if (in_background || state.elapsed_ns - last_line_ns_ < kLineNs) {

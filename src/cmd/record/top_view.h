@@ -1,4 +1,5 @@
-// Displays `record --top`: lines at the bottom of the terminal; without a terminal, a line every 5 s.
+// Displays the state for `record --top` in lines at the bottom of the terminal. Without a terminal, prints a line
+// every 5 s.
 #pragma once
 
 #include "cmd/record/bottom_lines.h"
@@ -18,7 +19,7 @@ class TopView final : public record::LiveView {
 
   BottomLines lines_;
   record::LiveState before_;
-  uint64_t last_line_ns_ = 0;  // time of the last log line
+  uint64_t last_line_ns_ = 0;
 };
 
 }  // namespace gpuprof::cmd

@@ -22,9 +22,9 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr size_t kMostOfOne = size_t{256} << 10U;  // limit on the buffered bytes of one file
+constexpr size_t kMostOfOne = size_t{256} << 10U;  // limit of the buffered bytes per file
 constexpr size_t kMostOfAll = size_t{64} << 20U;
-constexpr mode_t kFolderMode = 0777;  // before the umask
+constexpr mode_t kFolderMode = 0777;  // the umask reduces it
 constexpr mode_t kFileMode = 0644;
 constexpr mode_t kPrivate = 0700;
 constexpr mode_t kPermissions = 0777;
@@ -89,14 +89,14 @@ Result<SubsetFolder> SubsetFolder::create(const std::string& path) {
   if (!made.folder_ || ::fstat(made.folder_.get(), &info) != 0) {
     return failure(path, std::strerror(errno));
   }
-  // The owner of the parent folder may have replaced the new folder.
+  // The owner of the parent folder may have replaced the new folder by another one.
   if (info.st_uid != ::geteuid()) {
     made.temporary_.clear();
     return failure(path, "another user replaced the new folder");
   }
   made.mode_ = info.st_mode & (kPermissions | S_ISGID);
   ::fchmod(made.folder_.get(), kPrivate | (info.st_mode & S_ISGID));
-  // If the new folder replaces one, it gets at most the permissions of the replaced folder, and the same owner.
+  // If the new folder replaces an old one, it gets the same owner, and at most the permissions of the old one.
   if (before.st_mode != 0) {
     made.mode_ &= before.st_mode;
     if (before.st_uid != info.st_uid || before.st_gid != info.st_gid) {
@@ -156,7 +156,7 @@ Status SubsetFolder::flush(File& file) {
   RETURN_IF_ERROR(close_written(std::move(fd), shown));
   bytes_ += file.waiting.size();
   waiting_ -= file.waiting.size();
-  file.waiting = {};  // frees the buffer: there may be thousands of files
+  file.waiting = {};  // frees the buffer, because there may be thousands of files
   return {};
 }
 
@@ -173,7 +173,7 @@ Status SubsetFolder::finish() {
     (void)!::fchown(folder_.get(), owner_->first, owner_->second);  // may fail unless gpuprof is root
   }
   ::fchmod(folder_.get(), mode_);
-  // Replaces an empty folder, but nothing else.
+  // Can replace an empty folder, but nothing else.
   if (::renameat(parent_.get(), temporary_.c_str(), parent_.get(), entry_.c_str()) != 0) {
     const bool taken = errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR;
     return taken ? failure(path_, "another program created a file or folder there")

@@ -1,4 +1,4 @@
-// Writes a folder of several profiles at the same time. The folder appears with all profiles, or not at all.
+// Writes several profiles at the same time into a new folder. The folder appears with all profiles, or not at all.
 #pragma once
 
 #include <sys/types.h>
@@ -17,18 +17,19 @@ namespace gpuprof::cmd {
 
 class SubsetFolder {
  public:
-  // `path` must be an empty folder, or not exist. Files are in a hidden folder beside it until finish().
+  // `path` must not exist, or be an empty folder. Until finish(), the files are in a hidden folder beside it.
   static Result<SubsetFolder> create(const std::string& path);
 
   SubsetFolder(SubsetFolder&&) noexcept = default;
   SubsetFolder& operator=(SubsetFolder&&) = delete;
   SubsetFolder(const SubsetFolder&) = delete;
   SubsetFolder& operator=(const SubsetFolder&) = delete;
-  ~SubsetFolder();  // removes the files unless finish() succeeded
+  ~SubsetFolder();  // removes the files unless finish() has succeeded
 
-  // Creates the profile NAME.txt and returns its index for put(). `name` must be unique and must not contain '/'.
+  // Creates the profile NAME.txt, and returns the index to pass to put(). `name` must be unique and must not contain
+  // '/'.
   Result<size_t> add(const std::string& name);
-  // Adds a record to a profile. Buffers a limited number of bytes, and opens only one file at a time to write them.
+  // Adds a record to a profile. Buffers few bytes per profile, and writes them with only one file open at a time.
   Status put(size_t file, const profile::Record& record);
   Status finish();
 
@@ -46,14 +47,14 @@ class SubsetFolder {
   Status flush_all();
 
   std::string path_;
-  std::string entry_;  // name of the folder within parent_
+  std::string entry_;
   UniqueFd parent_;
-  std::string temporary_;  // name of the hidden folder within parent_ until finish()
+  std::string temporary_;  // name of the hidden folder in parent_ until finish()
   UniqueFd folder_;
-  mode_t mode_ = 0;                               // final mode of the folder
-  std::optional<std::pair<uid_t, gid_t>> owner_;  // owner that the folder gets; nullopt: gpuprof's user
+  mode_t mode_ = 0;
+  std::optional<std::pair<uid_t, gid_t>> owner_;  // owner to give to the folder; nullopt: keep gpuprof's user
   std::deque<File> files_;
-  size_t waiting_ = 0;  // bytes
+  size_t waiting_ = 0;  // buffered bytes of all files
   uint64_t bytes_ = 0;
 };
 

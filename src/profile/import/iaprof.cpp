@@ -13,8 +13,9 @@ constexpr std::array<std::string_view, 16> kTabbedKinds = {
     "string", "eustall",   "interval_start", "interval_end", "interval", "kernel", "metric",     "e",
     "pid",    "proc_name", "ustack",         "kstack",       "gpu_file", "frame",  "gpu_symbol", "insn_text"};
 
-// Length of a slice in ns. This is the default length of iaprof's intervals: its files do not hold the actual length.
-// They hold the end time of each interval, and the samples of an interval go into the slice in which it ended.
+// Length of a slice in ns. It is the default length of iaprof's intervals, because the files do not contain the
+// actual length. They contain the end time of each interval. The samples of an interval go into the slice in which
+// the interval ended.
 constexpr std::string_view kSliceText = "10000000";
 constexpr uint64_t kSliceNs = 10'000'000;
 
@@ -38,7 +39,7 @@ std::string of(std::string_view field, const char* what) {
 
 }  // namespace
 
-// Takes a line's fields, from left to right. After a failure reason() says why.
+// Parses the fields of a line, from left to right. After a failure, reason() says why it failed.
 class IaprofForm::IaprofFields {
  public:
   IaprofFields(std::string_view text, bool has_fields) : text_(text), left_(has_fields) {}
@@ -188,7 +189,8 @@ bool IaprofForm::take_string(IaprofFields& in) {
   return true;
 }
 
-// Sets the current slice from the interval's time, or in profiles without times from the interval's number.
+// Sets the current slice from the time of the interval. If the profile has no times, sets it from the number of the
+// interval.
 bool IaprofForm::take_interval(std::string_view kind, IaprofFields& in) {
   uint64_t number = 0;
   uint64_t ns = 0;
@@ -218,7 +220,7 @@ bool IaprofForm::take_pid(IaprofFields& in) {
 }
 
 bool IaprofForm::take_kernel(IaprofFields& in) {
-  uint64_t address = 0;  // address of the kernel's code; parsed, but not stored in a record
+  uint64_t address = 0;  // address of the kernel's code; no record stores it
   FileOrigin origin;
   if (!in.hexadecimal("address", address) || !in.number("command_name", origin.process_name) ||
       !in.number("pid", origin.pid) || !in.number("stack", origin.ustack) || !in.number("file", origin.file) ||
@@ -229,7 +231,8 @@ bool IaprofForm::take_kernel(IaprofFields& in) {
   return true;
 }
 
-// Takes an `eustall` line of the dialect "counts", whose first field begins with 0x, or "whole lines" (FORMAT.md).
+// Parses an `eustall` line. In the dialect "counts", its first field begins with 0x. Otherwise, it is of the dialect
+// "whole lines" (see FORMAT.md).
 bool IaprofForm::take_stall(IaprofFields& in) {
   return in.ahead().starts_with("0x") ? take_stall_counts(in) : take_whole_stall(in);
 }
@@ -251,7 +254,7 @@ bool IaprofForm::take_whole_stall(IaprofFields& in) {
 }
 
 bool IaprofForm::take_short_stall(IaprofFields& in) {
-  uint64_t whole_stack = 0;  // the folded line as a string; ignored, because it repeats the other lines
+  uint64_t whole_stack = 0;  // the complete line as a string; ignored, because other lines contain the same
   uint64_t stall = 0;
   uint64_t offset = 0;
   uint64_t count = 0;
@@ -294,8 +297,8 @@ bool IaprofForm::add_sample(const FileOrigin& origin, uint64_t stall, uint64_t o
   return true;
 }
 
-// Translates the file's ids to ids of STRING records. Fails if one is undefined, or a stack is invalid. Changes only
-// `own`, so that a rejected line has no effect.
+// Translates the ids in the file to ids of STRING records. Fails if an id is undefined or a stack is invalid. Changes
+// only `own`, so a rejected line has no effect.
 bool IaprofForm::resolve(const FileOrigin& origin, OwnOrigin& own) {
   own.pid = origin.pid;
   return string(origin.process_name, own.process_name) && string(origin.ustack, own.ustack) &&
@@ -332,7 +335,7 @@ bool IaprofForm::string(uint64_t id, StringId& name) {
   return true;
 }
 
-// Checks each stack once, because many samples share a stack.
+// Checks each stack only once, because many samples have the same stack.
 bool IaprofForm::is_stack(bool kernel, StringId id) {
   if (index(id) == 0 || stacks_[kernel ? 1 : 0].has(index(id))) {
     return true;
@@ -342,7 +345,7 @@ bool IaprofForm::is_stack(bool kernel, StringId id) {
          fail("the stack has more than 65536 frames");
 }
 
-// A stack is a string of frames, outermost first. A ';' follows each frame, or separates the frames.
+// A stack is a string of frames, outermost first. A ';' separates the frames, and may also follow the last one.
 void IaprofForm::define_stack(bool kernel, StringId id) {
   IdIndex& known = stacks_[kernel ? 1 : 0];
   if (index(id) == 0 || known.has(index(id))) {

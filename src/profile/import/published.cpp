@@ -82,7 +82,7 @@ std::optional<Record> PublishedForm::next() {
   return records_.next();
 }
 
-// The line is `id; value`. The value may hold any bytes.
+// Parses a line `id; value`. The value may hold any bytes.
 bool PublishedForm::take_text(Text kind, Fields& in) {
   uint32_t id = 0;
   std::string_view value;
@@ -123,7 +123,7 @@ bool PublishedForm::take_stack(bool kernel, Fields& in) {
     if (elements_.size() == kMostFrames) {
       return in.fail("the stack has more than 65536 frames");
     }
-    if (in.empty_to_end()) {  // some writers of this form end each frame with ';'
+    if (in.empty_to_end()) {  // some writers of this form also write ';' after the last frame
       in.rest("frame", nothing);
       break;
     }

@@ -1,5 +1,5 @@
-// Converts the published form of stall samples into gpuprof records, so that no other code depends on this form. It
-// has no header line, no escapes and eight kinds of lines. Internal to the reader.
+// Converts the published form of stall samples into gpuprof records, so that other code does not depend on this form.
+// It has eight kinds of lines, and neither a header line nor escapes. Internal to the reader.
 #pragma once
 
 #include <array>
@@ -18,24 +18,24 @@
 
 namespace gpuprof::profile {
 
-// The index is a stall_type.
 inline constexpr std::array<std::string_view, 11> kStallReasons = {
     "", "active", "control", "pipestall", "send", "dist_acc", "sbid", "sync", "inst_fetch", "other", "tdr"};
 
 class PublishedForm {
  public:
-  // True for the kinds that a file in this form can begin with.
+  // Returns whether a file in this form can begin with a line of this kind.
   static bool is_kind(std::string_view kind);
   static bool is_kind_prefix(std::string_view text);  // whether the name of such a kind begins with `text`
 
-  // Returns the line's first record; nullopt if the line holds nothing new, or if it is bad (then sets `reason`).
+  // Returns the line's first record. Returns nullopt if the line holds nothing new, or if it is bad. In that case,
+  // sets `reason`.
   std::optional<Record> take(Line line, std::string& reason);
 
   // Returns the next record of the line. Its views are valid until the next take().
   std::optional<Record> next();
 
  private:
-  // The kinds of text, each with its own ids. All become STRING records.
+  // The kinds of text. Each kind has its own ids, but all become STRING records.
   enum Text : uint8_t { kString, kGpuFile, kGpuSymbol, kInsnText, kTexts };
   struct Stall;
 
@@ -47,17 +47,17 @@ class PublishedForm {
   bool defined(Text kind, uint32_t id);
 
   StringId add_string(std::string_view value);
-  [[nodiscard]] StringId string(Text kind, uint32_t id) const;  // the id must be defined, or 0
+  [[nodiscard]] StringId string(Text kind, uint32_t id) const;  // `id` must be defined or 0
   StringId reason_name(uint32_t stall_type);
 
-  std::array<IdIndex, kTexts> texts_;  // the file's ids -> STRING ids
-  std::vector<size_t> text_hashes_;    // index: STRING id - 1
-  std::array<IdIndex, 2> stacks_;      // [0] USTACK, [1] KSTACK: the defined ids
+  std::array<IdIndex, kTexts> texts_;  // from an id in the file to the id of a STRING
+  std::vector<size_t> text_hashes_;    // the index is the id of a STRING minus 1
+  std::array<IdIndex, 2> stacks_;      // the defined ids: [0] for USTACK, [1] for KSTACK
   std::unordered_map<uint32_t, StringId> reasons_;
   std::string reason_text_;
   std::vector<StackElement> elements_;
   StallRecords records_;
-  std::string undefined_;  // why the last line is bad, although its fields could be parsed
+  std::string undefined_;  // why the last line is bad, although all its fields are well-formed
 };
 
 }  // namespace gpuprof::profile

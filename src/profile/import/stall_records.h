@@ -1,4 +1,4 @@
-// Makes gpuprof records from stall samples in the form of another tool. Internal to the readers of such forms.
+// Makes gpuprof records from stall samples in the form of another tool. Internal to the readers of these forms.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,18 @@ namespace gpuprof::profile {
 
 class StallRecords {
  public:
-  // Forgets the records of the previous line.
   void begin_line() {
     records_.clear();
     handed_out_ = 0;
   }
   void add(const Record& record) { records_.push_back(record); }
 
-  // Returns the line's next record. The caller owns the memory of the record's views.
+  // Returns the next record of the line. The memory of the record's views belongs to the caller.
   std::optional<Record> next() {
     return handed_out_ == records_.size() ? std::nullopt : std::optional(records_[handed_out_++]);
   }
 
-  // Adds a STRING record with a new id, even if an earlier record has the same value.
+  // Adds a STRING record with a new id, even if an earlier STRING has the same value.
   StringId string(std::string_view value) {
     const StringId id{++strings_};
     add(String{id, value});
@@ -40,7 +39,7 @@ class StallRecords {
     return ProcessId{id};
   }
 
-  // `symbol` becomes the WORK's name, because there is no better name of the kernel.
+  // Names the WORK by `symbol`, because the file has no better name of the kernel.
   WorkId work(ProcessId owner, StackId ustack, StackId kstack, StringId symbol) {
     const auto [id, is_new] =
         works_.intern({join_ids(index(owner), index(symbol)), join_ids(index(ustack), index(kstack))});
@@ -52,7 +51,7 @@ class StallRecords {
     return WorkId{id};
   }
 
-  // A GPU_MODULE has the id of the STRING that names it.
+  // A GPU_MODULE gets the id of the STRING that is its name.
   GpuPlaceId place(StringId file, StringId symbol, StringId instruction, uint64_t offset) {
     const auto [id, is_new] =
         places_.intern({join_ids(index(file), index(symbol)), uint64_t{index(instruction)}, offset});
@@ -67,8 +66,8 @@ class StallRecords {
   }
 
  private:
-  std::vector<Record> records_;  // of the current line
-  size_t handed_out_ = 0;        // number of records that next() has returned
+  std::vector<Record> records_;
+  size_t handed_out_ = 0;  // number of records that next() has returned
   uint32_t strings_ = 0;
   KeyIds<1> processes_;
   KeyIds<2> works_;

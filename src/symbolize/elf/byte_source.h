@@ -21,7 +21,6 @@ class ByteSource {
 
   // Returns the number of bytes read: less than `size` only at the end or on an error.
   [[nodiscard]] size_t read_some(uint64_t offset, void* buffer, size_t size) const;
-  // Reads all bytes, or returns false.
   [[nodiscard]] bool read(uint64_t offset, void* buffer, size_t size) const {
     return read_some(offset, buffer, size) == size;
   }

@@ -21,7 +21,7 @@ std::string directory_of(const std::string& path) {
   return slash == std::string::npos ? std::string{} : path.substr(0, slash);
 }
 
-// Computes the CRC-32 of .gnu_debuglink (polynomial 0xedb88320, reflected). nullopt: it took too long.
+// Computes the CRC-32 of .gnu_debuglink (polynomial 0xedb88320, reflected). nullopt: the budget's time was over.
 std::optional<uint32_t> crc32_of(const ByteSource& source, const ReadingBudget& budget) {
   std::array<uint32_t, 256> table{};
   for (uint32_t i = 0; i < table.size(); ++i) {
@@ -141,7 +141,7 @@ UniqueFd ask_debuginfod(const std::string& build_id) {
       end(client);
     }
   }
-  return fd;  // the library stays loaded for the next file
+  return fd;
 }
 
 }  // namespace

@@ -13,13 +13,13 @@
 namespace gpuprof::symbolize {
 
 struct DebugFile {
-  UniqueFd fd;                  // closed: not found
-  std::string path;             // path in the root directory of the target or of gpuprof
-  bool in_target_root = false;  // true: `path` is in the target's root directory; false: in gpuprof's
+  UniqueFd fd;  // closed if no file was found
+  std::string path;
+  bool in_target_root = false;  // otherwise, `path` is in gpuprof's root directory
 };
 
 struct DebugSearch {
-  std::vector<std::string> directories;  // absolute, for example "/usr/lib/debug"
+  std::vector<std::string> directories;  // absolute paths, for example "/usr/lib/debug"
   // The target chose the names, so the target's root is searched before gpuprof's own, and all files are opened with
   // the target's rights. nullopt: no file may be opened.
   std::optional<FileAccess> target = FileAccess{};

@@ -16,22 +16,24 @@
 namespace gpuprof::symbolize {
 namespace {
 
-// Larger files are mapped if root or gpuprof's user owns them, else rejected: other owners could shrink a mapped file.
+// At most this many bytes of a file are read into memory. A larger file is mapped if root or gpuprof's user owns it,
+// else rejected, because another owner could shrink a mapped file.
 constexpr uint64_t kMaxReadBytes = uint64_t{256} << 20;
 constexpr uint64_t kMaxUnpackedBytes = uint64_t{1} << 30;
 constexpr size_t kMaxUnits = 1 << 18;
-constexpr uint64_t kUnitBytes = 512;  // memory per compilation unit: our tables and libdw's
+constexpr uint64_t kUnitBytes = 512;  // memory per compilation unit, for our tables and libdw's
 constexpr size_t kMaxRanges = 4 << 20;
-constexpr int kMaxVisits = 4 << 20;  // DIEs visited in one unit: malformed siblings may form a cycle
+constexpr int kMaxVisits = 4 << 20;  // limit of DIEs visited in one unit, because malformed siblings may form a cycle
 constexpr int kMaxDepth = 128;
-constexpr size_t kMaxScope = 4096;    // bytes of a namespace prefix
-constexpr uint64_t kScopeBytes = 80;  // memory of a known prefix, including its table entry
+constexpr size_t kMaxScope = 4096;
+constexpr uint64_t kScopeBytes = 80;
 constexpr size_t kMaxRangesBack = 16;
-constexpr size_t kMaxName = 64 << 10;  // bytes of a function or file name
-// Memory per line that libdw needs while it reads (peak) and afterwards (kept). A line needs only one byte of file.
+constexpr size_t kMaxName = 64 << 10;
+// Memory that libdw needs per line, while it reads (peak) and afterwards (kept). A line may take only one byte of the
+// file.
 constexpr uint64_t kLinePeak = 128;
 constexpr uint64_t kLineKept = 48;
-constexpr uint64_t kStepBytes = 1 << 20;  // our tables may grow by this much before the budget is checked again
+constexpr uint64_t kStepBytes = 1 << 20;  // memory that our tables may grow by before the budget is checked again
 
 struct ElfEnd {
   void operator()(Elf* elf) const { elf_end(elf); }
@@ -45,7 +47,7 @@ using DwarfPointer = std::unique_ptr<Dwarf, DwarfEnd>;
 struct Range {
   uint64_t low;
   uint64_t high;
-  size_t target;  // index of a unit, or offset of a function's DIE
+  size_t target;  // a unit: its index; a function: the offset of its DIE
 };
 
 bool by_low(const Range& a, const Range& b) {
@@ -56,11 +58,11 @@ struct Unit {
   Dwarf_Die die{};
   bool indexed = false;
   enum class Lines : uint8_t { unknown, usable, left_out } lines = Lines::unknown;
-  std::vector<Range> functions;                      // sorted by low
-  std::unordered_map<uint64_t, std::string> scopes;  // DIE offset -> "ns::Class::" of functions without linkage name
+  std::vector<Range> functions;  // sorted by Range::low
+  // Maps the DIE offset of a function without linkage name to its prefix "ns::Class::".
+  std::unordered_map<uint64_t, std::string> scopes;
 };
 
-// Calls `use` with each address range of a DIE.
 template <typename Use>
 void each_range(Dwarf_Die* die, Use use) {
   Dwarf_Addr base = 0;
@@ -161,7 +163,8 @@ std::pair<uint64_t, uint64_t> debug_bytes(const ElfImage& image) {
         image.source().read(section.header.sh_offset, &compression, sizeof compression)) {
       unpacked += std::min<uint64_t>(compression.ch_size, kMaxUnpackedBytes + 1);
     } else if (section.name.starts_with(".zdebug_")) {
-      unpacked += kMaxUnpackedBytes + 1;  // a value that is rejected, because nothing checks the size in this old form
+      // Nothing checks the size that this old form stores, so use a value that is rejected.
+      unpacked += kMaxUnpackedBytes + 1;
     }
   }
   return {packed, unpacked};
@@ -235,8 +238,8 @@ struct DwarfLines::State {
   std::vector<Unit> units;
   std::vector<Range> ranges;  // address ranges of the units, sorted by low
   int visits = 0;
-  bool trusted = false;  // root or gpuprof's user owns the file
-  bool may_grow = true;  // false once the budget is exhausted
+  bool trusted = false;
+  bool may_grow = true;  // false after the budget was exhausted
   uint64_t growth = 0;   // bytes in use that are not yet charged to the budget
 
   bool begin(const ElfImage& image, int fd, const DebugFile& debug_file, const DebugSearch& search);
@@ -370,7 +373,7 @@ Unit::Lines DwarfLines::State::read_lines(Unit& unit) {
   return Unit::Lines::usable;
 }
 
-// Does not use .debug_aranges, because clang does not write it, and older compilers write it incompletely.
+// Does not use .debug_aranges, because clang does not write it and older compilers write only parts of it.
 void DwarfLines::State::index_units() {
   Dwarf_Off offset = 0;
   while (units.size() < kMaxUnits && ranges.size() < kMaxRanges && grow(kUnitBytes) && budget.in_time()) {

@@ -11,10 +11,10 @@
 namespace gpuprof::symbolize {
 namespace {
 
-constexpr uint64_t kMaxSymbols = 8 << 20;                 // per table; the largest known tables have about a million
-constexpr size_t kChunk = 16384;                          // symbols read at a time
-constexpr uint64_t kMaxFunctionNameBytes = 256ULL << 20;  // bytes of the names in one table
-constexpr int kMaxMatches = 4096;                         // symbols with a wanted name; a file has one or two of each
+constexpr uint64_t kMaxSymbols = 8 << 20;  // per symbol table; the largest known tables have about a million
+constexpr size_t kChunk = 16384;
+constexpr uint64_t kMaxFunctionNameBytes = 256ULL << 20;  // bytes of the string table that belongs to one symbol table
+constexpr int kMaxMatches = 4096;  // limit of symbols with a wanted name; a file has one or two per name
 
 using Wanted = std::unordered_map<std::string_view, size_t>;
 
@@ -27,7 +27,8 @@ class Search {
     }
   }
 
-  // Searches one table. Skips unreadable parts, because the file may shrink during the search. False: `stop` ended it.
+  // Searches one symbol table. Skips unreadable parts, because the file may shrink during the search. Returns false
+  // if `stop` ended the search.
   [[nodiscard]] bool table(const ElfSection& section) {
     const auto& sections = image_.sections();
     if (section.header.sh_entsize != sizeof(Elf64_Sym) || section.header.sh_link >= sections.size() ||
@@ -74,10 +75,10 @@ class Search {
   const ElfImage& image_;
   const Wanted& wanted_;
   const std::function<bool()>& stop_;
-  size_t longest_ = 0;  // length of the longest wanted name
+  size_t longest_ = 0;
   int matches_ = 0;
   std::vector<ElfSymbol> found_;
-  std::vector<uint8_t> names_;  // string table of the current symbol table
+  std::vector<uint8_t> names_;
 };
 
 }  // namespace

@@ -14,8 +14,8 @@
 namespace gpuprof::symbolize {
 
 struct ElfFunction {
-  size_t wanted = 0;         // index into the wanted names
-  uint64_t file_offset = 0;  // file offset of the first instruction
+  size_t wanted = 0;  // index into the wanted names
+  uint64_t file_offset = 0;
 };
 
 struct ElfSymbol {  // a function or an object

@@ -8,7 +8,7 @@
 namespace gpuprof::symbolize {
 namespace {
 
-constexpr uint64_t kMaxSections = 1 << 17;  // objects built with -ffunction-sections have tens of thousands
+constexpr uint64_t kMaxSections = 1 << 17;  // object files built with -ffunction-sections have tens of thousands
 constexpr uint64_t kMaxSectionNames = 16 << 20;
 constexpr uint64_t kMaxNoteBytes = 1 << 16;
 constexpr uint64_t kPage = 4096;
@@ -60,7 +60,8 @@ std::optional<ElfImage> ElfImage::parse(ByteSource source) {
 
 bool ElfImage::read_segments(const Elf64_Ehdr& header) {
   if (header.e_phnum == 0) {
-    return true;  // valid: some debug files and all relocatable files have no segments
+    // A file without segments is valid: some debug files and all relocatable files have none.
+    return true;
   }
   if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum == PN_XNUM) {
     return false;
@@ -159,7 +160,7 @@ std::optional<uint64_t> ElfImage::vaddr_of(uint64_t file_offset, uint64_t mappin
       continue;
     }
     const bool inside = file_offset >= segment.p_offset && file_offset - segment.p_offset < segment.p_filesz;
-    // A mapping covers complete pages, so it includes bytes beside the segment.
+    // A mapping consists of complete pages, so it also contains bytes that are not in the segment.
     const bool in_pages = file_offset - page_floor(segment.p_offset) <
                           page_floor(segment.p_filesz + (segment.p_offset & (kPage - 1)) + kPage - 1);
     if (!inside && !in_pages) {
@@ -184,7 +185,7 @@ std::optional<uint64_t> ElfImage::code_offset_of(uint64_t vaddr) const {
         vaddr - segment.p_vaddr < segment.p_filesz) {
       const uint64_t within = vaddr - segment.p_vaddr;
       if (segment.p_offset >= source_.size() || within >= source_.size() - segment.p_offset) {
-        return std::nullopt;  // the file is truncated
+        return std::nullopt;
       }
       return segment.p_offset + within;
     }

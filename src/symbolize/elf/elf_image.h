@@ -30,7 +30,7 @@ class ElfImage {
   [[nodiscard]] const ElfSection* section(std::string_view name) const;
   [[nodiscard]] const ElfSection* section_at(uint64_t vaddr) const;
   [[nodiscard]] const ElfSection* section_of_type(uint32_t type) const;
-  [[nodiscard]] const std::string& build_id() const { return build_id_; }  // lower-case hex; may be empty
+  [[nodiscard]] const std::string& build_id() const { return build_id_; }  // lower-case hex; empty if the file has none
 
   // Returns the virtual address of the byte at `file_offset` in the file's executable segment. `mapping_offset`, the
   // file offset of the mapping, distinguishes two segments that share a page of the file.

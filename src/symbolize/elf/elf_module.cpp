@@ -16,12 +16,13 @@ namespace gpuprof::symbolize {
 namespace {
 
 constexpr uint64_t kMaxMiniDebugInfo = 64 << 20;
-constexpr uint64_t kMaxUnpacker = uint64_t{256} << 20;  // memory limit of the unpacker itself
+constexpr uint64_t kMaxUnpacker = uint64_t{256} << 20;  // limit of the unpacker's own memory
 constexpr size_t kMaxCached = 1 << 20;
 constexpr uint64_t kMinHeadroomToCache = 32 << 20;
 
 #ifdef GPUPROF_HAVE_LZMA
-// Unpacks an .xz stream. Empty on an error, or if it needs more than `most` bytes, or `most_memory` for unpacking.
+// Unpacks an .xz stream. Returns an empty vector on an error, if the result exceeds `most` bytes, or if the unpacker
+// needs more than `most_memory` bytes.
 std::vector<uint8_t> unpack_xz(const std::vector<uint8_t>& packed, uint64_t most, uint64_t most_memory) {
   std::vector<uint8_t> unpacked(std::min<uint64_t>(most, packed.size() * 4 + 4096));
   for (;;) {
@@ -77,7 +78,8 @@ std::unique_ptr<ElfModule> ElfModule::of_file(std::shared_ptr<MappedFile> file, 
   module->file_ = std::move(file);
   module->search_ = search;
   module->load_symbols();
-  module->search_.target.reset();  // `target` contains root_fd, which the caller may close after this call
+  // The caller may close root_fd, which `target` contains, after this call.
+  module->search_.target.reset();
   return module;
 }
 
@@ -89,7 +91,8 @@ std::unique_ptr<ElfModule> ElfModule::of_memory(std::vector<uint8_t> bytes, std:
     return nullptr;
   }
   module->name_ = std::move(name);
-  module->dwarf_tried_ = true;  // skips the DWARF, because libdw reads only files
+  // Pretend that the DWARF was tried, because libdw reads only files.
+  module->dwarf_tried_ = true;
   module->symbols_.add(*module->image_, SHT_DYNSYM, budget);
   module->symbols_.finish();
   return module;

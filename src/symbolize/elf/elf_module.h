@@ -21,7 +21,7 @@ class ElfModule {
   // Null if the file is not open or not ELF. The module keeps `file` and a reference to `budget`.
   static std::unique_ptr<ElfModule> of_file(std::shared_ptr<MappedFile> file, const DebugSearch& search,
                                             ReadingBudget& budget);
-  // For a copy of an ELF image in memory, such as the vdso.
+  // Makes the module of an ELF image in memory, such as the vdso.
   static std::unique_ptr<ElfModule> of_memory(std::vector<uint8_t> bytes, std::string name, ReadingBudget& budget);
 
   // Returns the virtual address of a byte in a mapping of the file. See ElfImage::vaddr_of.
@@ -46,7 +46,7 @@ class ElfModule {
   std::string plt_name(uint64_t vaddr);
 
   ReadingBudget& budget_;
-  std::string name_;  // path or "[vdso]"
+  std::string name_;
   std::shared_ptr<MappedFile> file_;
   std::vector<uint8_t> memory_;
   DebugSearch search_;
@@ -57,7 +57,7 @@ class ElfModule {
   SymbolTable symbols_;
   bool dwarf_tried_ = false;
   std::unique_ptr<DwarfLines> dwarf_;
-  std::unordered_map<uint64_t, std::vector<SymbolizedFrame>> cache_;  // key: virtual address
+  std::unordered_map<uint64_t, std::vector<SymbolizedFrame>> cache_;
 };
 
 // Returns "[libfoo.so+0x12ab]", the name of an address without a symbol. frames() uses the address at which its

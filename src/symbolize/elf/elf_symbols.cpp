@@ -7,10 +7,11 @@
 namespace gpuprof::symbolize {
 namespace {
 
-constexpr uint64_t kMaxElfSymbols = 8 << 20;  // per table; the largest known tables have about a million
-constexpr size_t kSymbolChunk = 16384;        // symbols read at a time
+constexpr uint64_t kMaxElfSymbols = 8 << 20;  // per symbol table; the largest known tables have about a million
+constexpr size_t kSymbolChunk = 16384;
 constexpr size_t kMaxSymbolName = 64 << 10;
-constexpr size_t kMaxSymbolStepsBack = 64;  // symbols to check before an address, for one that contains it
+// A search for the symbol that contains an address checks at most this many symbols before the address.
+constexpr size_t kMaxSymbolStepsBack = 64;
 constexpr size_t kMaxAliases = 32;
 constexpr uint32_t kNoLimit = std::numeric_limits<uint32_t>::max();
 constexpr uint8_t kLabelRank = 3;
@@ -65,7 +66,7 @@ size_t SymbolTable::add(const ElfImage& image, uint32_t section_type, ReadingBud
   const size_t before = symbols_.size();
   const uint64_t there = std::min(table->header.sh_size, image.source().size()) / sizeof(Elf64_Sym);
   const uint64_t count = budget.take_symbols(std::min(there, kMaxElfSymbols));
-  symbols_.reserve(before + count);  // growing step by step would need more memory
+  symbols_.reserve(before + count);  // repeated growth would need more memory
   std::vector<Elf64_Sym> chunk(std::min<uint64_t>(count, kSymbolChunk));
   for (uint64_t done = 0; done < count;) {
     const size_t want = std::min<uint64_t>(chunk.size(), count - done);
@@ -111,7 +112,7 @@ void SymbolTable::finish() {
 
 // Drops labels inside functions of known size. Every other symbol without a size extends to the next symbol.
 void SymbolTable::resolve_sizes() {
-  uint64_t covered = 0;  // highest end address of all functions with a size so far
+  uint64_t covered = 0;  // highest end address of the functions so far that have a size
   size_t kept = 0;
   for (size_t i = 0; i < symbols_.size(); ++i) {
     Symbol symbol = symbols_[i];

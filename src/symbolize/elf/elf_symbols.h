@@ -1,5 +1,5 @@
-// The functions of an ELF file, sorted by address. Names are read from the file only when needed. So a library of
-// half a million symbols needs 24 bytes per symbol, without its string table.
+// The functions of an ELF file, sorted by address. Reads a name from the file only when it is needed, so a symbol
+// takes only 24 bytes of memory.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 namespace gpuprof::symbolize {
 
 struct FoundSymbol {
-  uint64_t value = 0;  // virtual address of the function
-  uint64_t size = 0;   // bytes; a symbol without size extends to the next symbol
-  std::string name;    // mangled
+  uint64_t value = 0;
+  uint64_t size = 0;  // bytes; a symbol without size extends to the next symbol
+  std::string name;   // mangled
 };
 
 class SymbolTable {
@@ -33,10 +33,10 @@ class SymbolTable {
   struct Symbol {
     uint64_t value;
     uint32_t size;
-    uint32_t name;  // offset in the string table
-    uint32_t room;  // bytes to the end of its section: the maximum for a symbol without size
-    uint8_t table;  // index into tables_
-    uint8_t rank;   // 0 global, 1 weak, 2 local function, 3 label
+    uint32_t name;  // offset of the name in the string table
+    uint32_t room;  // bytes to the end of the symbol's section; limits a symbol without size
+    uint8_t table;
+    uint8_t rank;  // 0: global, 1: weak, 2: local function, 3: label
   };
   struct StringTable {
     ByteSource source;

@@ -10,7 +10,7 @@ constexpr uint64_t kMaxStub = 16;
 constexpr uint64_t kMaxPltRelocations = uint64_t{32} << 20;  // bytes
 constexpr size_t kMaxPltName = 64 << 10;
 
-// Returns the GOT slot of a stub: the operand of `jmp *slot(%rip)` within the stub's 16 bytes.
+// Returns the address of the GOT slot that a stub jumps through: the operand of `jmp *slot(%rip)` in its 16 bytes.
 std::optional<uint64_t> slot_of_stub(const ElfImage& image, const ElfSection& section, uint64_t vaddr) {
   const uint64_t entry_size = section.name == ".plt.got" && section.header.sh_entsize == 8 ? 8 : kMaxStub;
   const uint64_t start = (vaddr - section.header.sh_addr) / entry_size * entry_size;

@@ -6,7 +6,8 @@
 
 namespace gpuprof::symbolize {
 
-// Returns gpuprof's own vdso, because a target could have overwritten its copy. Empty: the kernel provides none.
+// Returns a copy of gpuprof's own vdso, because a target could have overwritten the target's. Empty if the kernel
+// provides no vdso.
 const std::vector<uint8_t>& own_vdso();
 
 }  // namespace gpuprof::symbolize

@@ -33,7 +33,8 @@ struct Child {
 [[noreturn]] void become(const char* program, const char* const* arguments, int code, int output,
                          const CodeOwner& owner, const ReaderLimits& limits) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::setpgid(0, 0);  // so that Ctrl-C in the terminal, which ends the recording, does not end this child
+  // A separate process group keeps Ctrl-C from ending this child. Ctrl-C ends only the recording.
+  ::setpgid(0, 0);
   if (::geteuid() == 0 &&
       (::syscall(SYS_setgroups, 0, nullptr) != 0 || ::syscall(SYS_setresgid, owner.gid, owner.gid, owner.gid) != 0 ||
        ::syscall(SYS_setresuid, owner.uid, owner.uid, owner.uid) != 0)) {
@@ -128,7 +129,8 @@ std::string run_on_code(const std::string& program, const std::vector<std::strin
     return {};
   }
   std::string text = read_all(child.output.get(), limits);
-  // Uses the pidfd, because the main thread reaps every child that ends, and then another process can get the pid.
+  // Waits for the pidfd and not for the pid: the main thread reaps every child that ends, and another process may
+  // then get the pid.
   siginfo_t info{};
   ::syscall(SYS_pidfd_send_signal, child.process.get(), SIGKILL, nullptr, 0);
   ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(child.process.get()), &info, WEXITED);

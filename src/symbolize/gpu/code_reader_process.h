@@ -19,11 +19,11 @@ struct CodeOwner {  // the user and group that made the code
 
 struct ReaderLimits {
   std::chrono::milliseconds time{5000};
-  size_t output = size_t{64} << 20;  // bytes
-  size_t memory = size_t{4} << 30;   // of address space
+  size_t output = size_t{64} << 20;  // bytes of output
+  size_t memory = size_t{4} << 30;   // bytes of address space
 };
 
-// The child's descriptor of the file with the code, and the name by which the child can open that file.
+// The file with the code is open in the child under this descriptor number. The child opens it by the name below.
 inline constexpr int kCodeFd = 3;
 inline constexpr std::string_view kCodeFile = "/proc/self/fd/3";
 

@@ -7,13 +7,13 @@ namespace gpuprof::symbolize {
 namespace {
 
 constexpr uint16_t kCudaMachine = 190;     // EM_CUDA
-constexpr uint8_t kWideArchitecture = 8;   // first ABI version with two bytes for the architecture
-constexpr uint8_t kEntry = 0x10;           // STO_CUDA_ENTRY in st_other: a kernel
+constexpr uint8_t kWideArchitecture = 8;   // first ABI version that stores the architecture in two bytes
+constexpr uint8_t kEntry = 0x10;           // STO_CUDA_ENTRY, a bit of st_other: the function is a kernel
 constexpr uint32_t kToolNote = 2000;       // type of the note in .note.nv.tkinfo
 constexpr size_t kMaxFunctions = 1 << 20;  // per file; the largest known cubins have about 10 000
 constexpr size_t kMaxRelocations = 1 << 20;
 constexpr size_t kMaxSectionName = 64 << 10;
-// Names may overlap, so a small string table can hold any number of long names.
+// Limits the sum of all name lengths. Names may overlap, so a small string table can hold any number of long names.
 constexpr uint64_t kMaxNameBytes = 256 << 20;
 
 template <typename T>
@@ -23,7 +23,8 @@ T read(std::span<const uint8_t> bytes, size_t index) {
   return value;
 }
 
-// Returns the NUL-terminated string at `offset`. Empty: the string does not end within the bytes or the limit.
+// Returns the NUL-terminated string at `offset`. Returns an empty string if no NUL follows within the bytes or the
+// limit.
 std::string_view string_at(std::span<const uint8_t> bytes, uint64_t offset) {
   if (offset >= bytes.size()) {
     return {};
@@ -175,7 +176,8 @@ std::string CubinImage::architecture() const {
 }
 
 std::string_view CubinImage::options() const {
-  // The note has six numbers. The last is the offset of the options in the strings that follow.
+  // The note starts with six numbers, then strings follow. The last number is the offset of the options in these
+  // strings.
   constexpr size_t kNumbers = 6;
   std::span<const uint8_t> note = section(".note.nv.tkinfo");
   if (note.size() < sizeof(Elf64_Nhdr)) {

@@ -14,16 +14,18 @@
 namespace gpuprof::symbolize {
 
 struct CubinFunction {
-  std::string_view name;  // mangled, as in the file
-  uint32_t section = 0;   // section of its code: each kernel has one, with the functions that only this kernel calls
-  uint64_t begin = 0;     // offset in the section
+  std::string_view name;  // mangled
+  // The section that contains the function. Each kernel has its own section, which also holds the functions that only
+  // this kernel calls.
+  uint32_t section = 0;
+  uint64_t begin = 0;  // offset in the section
   uint64_t size = 0;
-  uint32_t symbol = 0;  // index in the symbol table
-  uint8_t rank = 0;     // 0 global, 1 weak, 2 local
-  bool kernel = false;  // false: a function that kernels call
+  uint32_t symbol = 0;
+  uint8_t rank = 0;     // 0: global, 1: weak, 2: local
+  bool kernel = false;  // otherwise, it is a function that kernels call
 };
 
-// The eight bytes at `place`, in another section, stand for an address: `offset` bytes into `section`.
+// The eight bytes at `place` of another section stand for an address: the one `offset` bytes into `section`.
 struct CubinRelocation {
   uint64_t place = 0;
   uint64_t offset = 0;
@@ -41,9 +43,10 @@ class CubinImage {
   // The relocations of the first section with that name, sorted by CubinRelocation::place.
   [[nodiscard]] std::vector<CubinRelocation> relocations(std::string_view name) const;
 
-  // "sm_90a"; empty if unknown.
+  // Returns the GPU architecture, for example "sm_90a", or an empty string if it is unknown.
   [[nodiscard]] std::string architecture() const;
-  // Options of the assembler: "-lineinfo  -arch sm_90 -m 64". Empty if unknown; older files do not have them.
+  // Returns the assembler's options, for example "-lineinfo  -arch sm_90 -m 64". Empty if unknown: older files do not
+  // store them.
   [[nodiscard]] std::string_view options() const;
 
  private:

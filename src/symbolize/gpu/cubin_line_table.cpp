@@ -9,12 +9,12 @@
 namespace gpuprof::symbolize {
 namespace {
 
-constexpr size_t kMaxTables = 1 << 20;   // per section; each linked object has one
-constexpr size_t kMaxFiles = 1 << 16;    // files per table, and folders per table
-constexpr size_t kMaxRows = 1 << 20;     // per sequence; a kernel of 1 MiB has 65536 instructions
-constexpr size_t kMaxPath = 4096;        // bytes of a folder name, and of a file name
-constexpr size_t kHeaderLengthAt = 6;    // offset of the header length in the table
-constexpr size_t kProgramOrigin = 10;    // offset from which the header length counts
+constexpr size_t kMaxTables = 1 << 20;   // tables per section; each linked object file has one
+constexpr size_t kMaxFiles = 1 << 16;    // limit of the files and of the folders in one table
+constexpr size_t kMaxRows = 1 << 20;     // rows per sequence; a kernel of 1 MiB has 65536 instructions
+constexpr size_t kMaxPath = 4096;        // bytes of a folder name or of a file name
+constexpr size_t kHeaderLengthAt = 6;    // offset of the field header_length in the table
+constexpr size_t kProgramOrigin = 10;    // the value of header_length counts from this offset
 constexpr uint8_t kInlinedCall = 0x90;   // DW_LNE_NVIDIA_inlined_call
 constexpr uint8_t kFunctionName = 0x91;  // DW_LNE_NVIDIA_set_function_name
 constexpr uint8_t kSetAddress[] = {0, 9, DW_LNE_set_address};
@@ -149,7 +149,7 @@ std::optional<CubinLineTable> CubinLineTable::parse(std::span<const uint8_t> sec
   if (version == 4 && header.number<uint8_t>() != 1) {
     return std::nullopt;  // unsupported: more than one operation per instruction (VLIW)
   }
-  header.number<uint8_t>();  // default of is_stmt
+  header.number<uint8_t>();
   result.line_base_ = header.number<int8_t>();
   result.line_range_ = header.number<uint8_t>();
   result.opcode_base_ = header.number<uint8_t>();
@@ -194,7 +194,7 @@ std::string CubinLineTable::file(uint32_t index) const {
   return path += file.name;
 }
 
-// The state machine of a line program while it runs one sequence.
+// Runs the line program of one sequence.
 class CubinLineTable::Program {
  public:
   Program(const CubinLineTable& table, std::span<const uint8_t> bytes, uint64_t address)
@@ -264,7 +264,8 @@ class CubinLineTable::Program {
       case kFunctionName:
         set(row_.name, operands.uleb());
         break;
-      case DW_LNE_set_address:  // inside a sequence; NVIDIA's tools are not known to write it
+      // An address that is set inside a sequence makes it invalid. NVIDIA's tools are not known to write one.
+      case DW_LNE_set_address:
       case DW_LNE_define_file:
         valid_ = false;
         break;

@@ -12,14 +12,15 @@ namespace {
 
 constexpr std::string_view kLineSection = ".debug_line";
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
-constexpr size_t kMaxFrames = 1024;              // per code location; a profile has the same limit
-constexpr size_t kMaxStepsBack = 64;             // functions to check before an address, for one that contains it
-constexpr size_t kMaxSectionRows = 1 << 20;      // rows of all sequences of a section
-constexpr size_t kMaxRowsKept = 4 << 20;         // stored rows, of 20 bytes each
-constexpr size_t kMaxFilesKept = 1 << 20;        // stored files, of 24 bytes each
-constexpr size_t kMaxNameBytesKept = 8 << 20;    // stored bytes of demangled names
-constexpr size_t kMaxKernelName = 32 << 10;      // bytes per function; demangle() leaves longer names unchanged
-constexpr size_t kMaxKernelNameBytes = 1 << 20;  // bytes of the names of all functions at one code location
+constexpr size_t kMaxFrames = 1024;  // frames of one code location; a profile has the same limit
+// A search for the function that contains an address checks at most this many functions before the address.
+constexpr size_t kMaxStepsBack = 64;
+constexpr size_t kMaxSectionRows = 1 << 20;  // rows of one section, over all its sequences
+constexpr size_t kMaxRowsKept = 4 << 20;     // stored rows, 20 bytes each
+constexpr size_t kMaxFilesKept = 1 << 20;    // stored files, 24 bytes each
+constexpr size_t kMaxNameBytesKept = 8 << 20;
+constexpr size_t kMaxKernelName = 32 << 10;  // bytes of one name; demangle() leaves longer names unchanged
+constexpr size_t kMaxKernelNameBytes = 1 << 20;
 
 // A function that only one kernel calls has the name "$_Z6kernelv$_Z6calleev" in that kernel's section.
 std::string_view own_name(std::string_view name) {
@@ -46,7 +47,7 @@ std::optional<CubinLines> CubinLines::open(std::span<const std::byte> bytes) {
 
 void CubinLines::index_functions(const CubinImage& image) {
   functions_ = image.functions();
-  // Of two functions with one start, the longer one comes first: it contains the other.
+  // If two functions start at the same offset, the longer one comes first, because it contains the other.
   std::stable_sort(functions_.begin(), functions_.end(), [](const CubinFunction& a, const CubinFunction& b) {
     return std::tie(a.section, a.begin, b.size) < std::tie(b.section, b.begin, a.size);
   });
@@ -86,7 +87,7 @@ const CubinFunction* CubinLines::find(std::string_view name) const {
   return found != by_name_.end() && !found->second.ambiguous ? found->second.function : nullptr;
 }
 
-// Returns the innermost function at an offset: the last one that begins at or before the offset and contains it.
+// Returns the innermost function at an offset: the one that begins last, among the functions that contain the offset.
 const CubinFunction* CubinLines::innermost(uint32_t section, uint64_t at) const {
   auto after = std::upper_bound(functions_.begin(), functions_.end(), std::tie(section, at),
                                 [](const auto& place, const CubinFunction& function) {

@@ -21,10 +21,10 @@ namespace gpuprof::symbolize {
 
 // How a cubin was built, as far as it affects lines.
 struct CubinFacts {
-  std::string architecture;  // "sm_90a"; may be empty
-  bool lines = false;        // false: "nvcc -lineinfo" would add lines
-  bool debug = false;        // "nvcc -G": nearly unoptimized
-  std::string options;       // options of the assembler; may be empty
+  std::string architecture;  // for example "sm_90a"; empty if unknown
+  bool lines = false;        // if false, compiling with "nvcc -lineinfo" would add lines
+  bool debug = false;        // compiled with "nvcc -G", nearly without optimization
+  std::string options;       // assembler options; empty if unknown
 };
 
 class CubinLines {
@@ -52,11 +52,11 @@ class CubinLines {
   std::vector<SourceFrame> frames(std::string_view function, uint64_t offset);
 
  private:
-  struct Start {  // start of a sequence
+  struct Start {
     uint32_t section = 0;
     uint32_t table = 0;
-    uint64_t place = 0;  // offset in .debug_line at which the sequence stores its start address
-    uint64_t stop = 0;   // start of the next sequence
+    uint64_t place = 0;  // offset in .debug_line of the sequence's start address
+    uint64_t stop = 0;   // offset in .debug_line at which the next sequence starts
     uint64_t address = 0;
   };
   struct Decoded {
@@ -88,11 +88,12 @@ class CubinLines {
   CubinFacts facts_;
   std::vector<CubinFunction> functions_;
   std::unordered_map<std::string_view, Named> by_name_;
-  std::vector<uint64_t> tables_;         // offsets in lines_
-  std::optional<uint32_t> first_named_;  // first table with names of inlined functions; nullopt: not searched yet
-  std::vector<Start> starts_;            // sorted by section
-  std::unordered_map<uint32_t, Section> decoded_;                       // key: section
-  std::unordered_map<uint32_t, std::optional<CubinLineTable>> parsed_;  // key: table
+  std::vector<uint64_t> tables_;
+  // The first table that has names of inlined functions. nullopt: it was not searched yet.
+  std::optional<uint32_t> first_named_;
+  std::vector<Start> starts_;  // sorted by section
+  std::unordered_map<uint32_t, Section> decoded_;
+  std::unordered_map<uint32_t, std::optional<CubinLineTable>> parsed_;  // by offset in lines_
   std::unordered_map<std::string_view, std::string> names_;
   size_t rows_kept_ = 0;
   size_t files_kept_ = 0;

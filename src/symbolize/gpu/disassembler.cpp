@@ -38,7 +38,7 @@ std::optional<GpuInstruction> parse_instruction(std::string_view line) {
   }
   line.remove_prefix(2);
   line = line.substr(0, std::min(line.find(';'), kMaxInstructionText));
-  // Repeated spaces, and the braces around instructions that are issued together, are only formatting.
+  // Removes formatting: repeated spaces, and the braces around instructions that are issued together.
   for (const char c : line) {
     const bool blank = c == ' ' || c == '\t' || c == '{' || c == '}';
     if (!blank) {
@@ -65,7 +65,6 @@ std::string_view label_in(std::string_view text) {
   return begin == std::string_view::npos ? std::string_view() : text.substr(begin + 2, text.rfind(')') - begin - 2);
 }
 
-// Offsets of labels from the start of their section.
 class Labels {
  public:
   void name_next(std::string_view label) { waiting_.push_back(label); }

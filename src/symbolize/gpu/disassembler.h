@@ -16,9 +16,11 @@
 namespace gpuprof::symbolize {
 
 struct GpuInstruction {
-  uint64_t offset = 0;             // from the start of the function
-  std::string text;                // "@P0 LDG.E R0, [R2.64]"
-  std::optional<uint64_t> target;  // offset of the operand's label in the function; nullopt: none, or outside
+  uint64_t offset = 0;  // from the start of the function
+  std::string text;     // for example "@P0 LDG.E R0, [R2.64]"
+  // Offset in the function of the label that the instruction names. nullopt: it names no label, or one outside the
+  // function.
+  std::optional<uint64_t> target;
 };
 
 // Parses the output of `nvdisasm -c`. Returns the instructions of `function`, sorted by offset. Empty if the output

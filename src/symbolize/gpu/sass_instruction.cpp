@@ -15,7 +15,8 @@ namespace gpuprof::symbolize {
 namespace {
 
 constexpr size_t kMostOperands = 16;
-constexpr size_t kMayBeAsWide = 8;  // maximum registers of an operand with unknown width
+// The maximum number of registers in an operand. Used if the width is unknown.
+constexpr size_t kMayBeAsWide = 8;
 
 // An opcode "LDG.E.128": a name and its modifiers.
 class Opcode {
@@ -42,7 +43,7 @@ class Opcode {
   std::vector<std::string_view> words_;
 };
 
-// Returns how many registers the moved data needs.
+// Returns the number of registers that hold the loaded or stored data.
 size_t data_width(const Opcode& opcode) {
   return opcode.has({"256"}) ? 8 : opcode.has({"128"}) ? 4 : opcode.has({"64", "F64", "S64", "U64"}) ? 2 : 1;
 }
@@ -54,15 +55,18 @@ size_t matrix_width(const Opcode& opcode) {
 
 struct Widths {
   size_t result = 1;
-  std::array<size_t, 3> sources = {1, 1, 1};  // register counts of the first sources; others have 1
+  // Numbers of registers in the first sources. Further sources have one register.
+  std::array<size_t, 3> sources = {1, 1, 1};
 };
 
-// Register counts for the shape of a matrix product: rows x columns x depth, as in PTX. All threads get equal shares.
+// Computes the register counts from the shape of a matrix product (rows x columns x depth, as in PTX). The threads of
+// a warp hold equal shares of each matrix.
 std::optional<Widths> mma_widths(const Opcode& opcode) {
   struct Shape {
     std::string_view name;
     std::string_view word;
-    std::string_view type;  // a required modifier; empty: matches the types not listed before
+    // The type that must be among the modifiers. An empty type matches all types that are not listed before.
+    std::string_view type;
     Widths widths;
   };
   static constexpr std::array<Shape, 21> kShapes = {
@@ -188,7 +192,8 @@ class Parser {
     return std::all_of(operands_.begin(), operands_.end(), [](const SassOperand& each) { return each.valid; });
   }
 
-  // Adds all registers to may_write, because results and operand widths are unknown.
+  // Adds all registers to may_write, because the results of the instruction and the widths of its operands are
+  // unknown.
   void spoil() {
     for (const SassOperand& each : operands_) {
       for (const SassOperand::Register& place : each.registers) {
@@ -209,7 +214,7 @@ class Parser {
     }
   }
 
-  // Registers in an address have the width that the operand names.
+  // If an operand is an address, its text gives the width of its registers, not `width`.
   void read(const SassOperand& operand, size_t width) {
     for (const SassOperand::Register& place : operand.registers) {
       add(place, std::max(operand.is_memory ? size_t{1} : width, place.width), result_.reads);
@@ -260,13 +265,13 @@ class Parser {
       const bool counts = !operands_[at].is_memory && !operands_[at].is_predicate;
       const bool first_three = source < widths.sources.size();
       read(operands_[at], counts && first_three ? widths.sources[source] : 1);
-      // A constant counts as a source operand; a memory address does not.
+      // Constants count as source operands; memory addresses do not.
       source += operands_[at].is_predicate || (operands_[at].is_memory && !operands_[at].is_constant) ? 0 : 1;
     }
   }
 
-  // Results of "IADD3 R4, P0, P1, R2, R3, RZ", "LOP3.LUT P0, RZ, R0, ..." and "ATOMG.E.ADD PT, R4, [R2.64], R5": the
-  // first register and the predicates around it.
+  // Takes the first register and the predicates around it as results: "IADD3 R4, P0, P1, R2, R3, RZ", "LOP3.LUT P0,
+  // RZ, R0, ...", "ATOMG.E.ADD PT, R4, [R2.64], R5".
   void take_result(const Opcode& opcode, const SassOpcode& known) {
     const Widths widths = widths_of(opcode, known.form);
     const size_t results = opcode.has({"ENL2"}) ? 2 : 1;
@@ -286,7 +291,7 @@ class Parser {
 
   void take_store(const Opcode& /*opcode*/, size_t width) { read_from(0, {1, {width, width, width}}); }
 
-  // Results of "ISETP.GE.AND P0, PT, R0, R1, PT".
+  // Takes the first two operands as results: "ISETP.GE.AND P0, PT, R0, R1, PT".
   void take_predicates(const Opcode& opcode) {
     size_t at = 0;
     for (; at < 2 && is_result_predicate(at); ++at) {
@@ -311,7 +316,8 @@ class Parser {
     read_from(1, widths ? *widths : Widths{});
   }
 
-  // Each of the two results has one or two registers. A mask decides how many, but not every nvdisasm prints it.
+  // Each of the two results has one or two registers. A mask operand decides how many, but not every nvdisasm version
+  // prints it.
   void take_texture() {
     for (size_t at = 0; at < std::min<size_t>(2, operands_.size()); ++at) {
       if (!operands_[at].is_memory) {
@@ -349,7 +355,7 @@ class Parser {
   [[nodiscard]] bool guard_is_real() const { return guard_ && (!guard_->registers.empty() || guard_->negated); }
 
   std::string_view whole_;
-  std::string_view text_;  // not yet parsed
+  std::string_view text_;
   SassInstruction& result_;
   std::optional<SassOperand> guard_;
   std::vector<SassOperand> operands_;

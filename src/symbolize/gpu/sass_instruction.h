@@ -13,7 +13,7 @@ namespace gpuprof::symbolize {
 // What produces the result of an instruction. An instruction that needs the result waits for it.
 enum class SassKind : uint8_t {
   unknown,
-  load,  // from global memory, or from a generic address
+  load,  // from global memory, or by a generic address
   local_load,
   texture_load,
   atomic,
@@ -21,18 +21,18 @@ enum class SassKind : uint8_t {
   shared_load,
   shared_atomic,
   constant_load,
-  special_function,  // also conversions, which use the same unit
+  special_function,  // and conversions, which use the same unit
   shuffle,
   special_register,
   tensor,
-  arithmetic,  // with fixed latency
-  none,        // no result: stores, control flow
+  arithmetic,
+  none,  // stores and control flow have no result
 };
 
-// Returns "load", "shared load", "special function": the words for "waits for the ... at file:line".
+// Returns a word such as "load" or "special function", for the message "waits for the ... at file:line".
 std::string_view sass_kind_word(SassKind kind);
 
-// The registers of all register files have numbers below this. RZ, PT and the like have no number: they are constants.
+// All register numbers are below this, over all register files. RZ and PT have no number, because they are constants.
 inline constexpr size_t kSassRegisters = 529;
 using SassRegisterSet = std::bitset<kSassRegisters>;
 constexpr size_t sass_register(size_t number) {
@@ -47,34 +47,35 @@ constexpr size_t sass_predicate(size_t number) {
 constexpr size_t sass_uniform_predicate(size_t number) {
   return 520 + number;  // UP0 to UP6
 }
-// A pseudo register for asynchronous copies: each copy writes it, and a wait for all copies reads it.
+// A pseudo register that stands for asynchronous copies. Each copy writes it, and a wait for all copies reads it.
 inline constexpr size_t kSassCopies = 528;
 
-// Where control flow continues after an instruction.
 enum class SassFlow : uint8_t {
   next,
-  branch,    // to its target; a conditional branch may also continue with the next instruction
-  barrier,   // BSSY: next instruction; a BSYNC of the same barrier continues at BSSY's target
+  branch,  // continues at its target; a conditional branch may also continue with the next instruction
+  // BSSY continues with the next instruction. A BSYNC of the same barrier continues at the target of the BSSY.
+  barrier,
   sync,      // BSYNC
-  end,       // EXIT; a conditional one may continue with the next instruction
-  ret,       // RET to the caller; a conditional one may continue with the next instruction
-  indirect,  // to an address in a register
-  call,      // to the next instruction, where any register may have changed
+  end,       // EXIT; if it is conditional, the next instruction may follow
+  ret,       // RET to the caller; if it is conditional, the next instruction may follow
+  indirect,  // jumps to an address in a register
+  // Continues with the next instruction. Any register may have changed then.
+  call,
 };
 
 struct SassInstruction {
   SassKind kind = SassKind::unknown;
   SassFlow flow = SassFlow::next;
-  bool understood = false;    // false: `reads` and `writes` do not include its operands
-  bool guarded = false;       // a predicate may skip it, so its results may keep their old values
-  bool conditional = false;   // its control flow is conditional
-  uint8_t barrier = 0;        // barrier number of BSSY and BSYNC
+  bool understood = false;  // if false, `reads` and `writes` lack the operands
+  bool guarded = false;     // a predicate may skip the instruction, so its results may keep their old values
+  bool conditional = false;
+  uint8_t barrier = 0;        // barrier number, for BSSY and BSYNC
   SassRegisterSet reads;      // certainly read
   SassRegisterSet writes;     // certainly written, if executed
   SassRegisterSet may_write;  // possibly written; excludes `writes`
 };
 
-// Never fails: an unknown instruction has `understood` false.
+// Never fails: for an unknown instruction, `understood` is false.
 SassInstruction parse_sass(std::string_view text);
 
 }  // namespace gpuprof::symbolize

@@ -10,7 +10,8 @@ using K = SassKind;
 using F = SassForm;
 using W = SassFlow;
 
-// Sorted by name. Names: the tables of CUDA Binary Utilities, Volta to Blackwell. Operands: what nvdisasm prints.
+// Sorted by name. The names come from CUDA Binary Utilities, Volta to Blackwell. The operands come from what nvdisasm
+// prints.
 constexpr std::array kOpcodes = {
     SassOpcode{"ACQBULK", K::none, F::reads},
     SassOpcode{"ACQSHMINIT", K::none, F::reads},

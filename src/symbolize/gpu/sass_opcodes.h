@@ -10,20 +10,20 @@ namespace gpuprof::symbolize {
 
 // Which operands are results, and how many registers each has.
 enum class SassForm : uint8_t {
-  result,         // the first register, and a predicate before it
+  result,         // results: the first register, and a predicate before it
   wide,           // like `result`; the register result has 64 bits
-  conversion,     // like `result`; the two types give the widths
-  clock,          // like `result`; the register result has 64 bits, with the modifier ".32" 32 bits
+  conversion,     // like `result`; the two types in the opcode give the widths
+  clock,          // like `result`; the register result has 64 bits, or 32 bits with the modifier ".32"
   load,           // like `result`; the modifiers give the width
   matrix,         // like `result`; the number of matrices gives the width
   atomic,         // like `result`; the modifiers give the width of the result and of the data
   mma,            // like `result`; the shape gives the widths
   texture,        // the first two operands are results
   predicates,     // the first two operands are results if they are predicates
-  to_predicates,  // any predicate may be a result: a mask selects them
+  to_predicates,  // any predicate operand may be a result, because a mask selects the results
   store,          // no result; the modifiers give the width of the data
   matrix_store,   // no result; the number of matrices gives the width of the data
-  reads,          // no result
+  reads,          // no result; all operands are read
 };
 
 struct SassOpcode {

@@ -8,7 +8,7 @@
 namespace gpuprof::symbolize {
 namespace {
 
-constexpr size_t kMostRegisters = 8;  // per operand
+constexpr size_t kMostRegisters = 8;
 constexpr size_t kAllPredicates = 7;
 
 bool is_word(char c) {
@@ -17,8 +17,8 @@ bool is_word(char c) {
 
 struct File {
   std::string_view prefix;
-  std::string_view constant;  // name of the register with a constant value
-  std::string_view all;       // name for the complete register file; may be empty
+  std::string_view constant;  // the register that always holds the same value: "RZ"
+  std::string_view all;       // the name of all registers of the file; may be empty
   size_t first;
   size_t count;
 };
@@ -28,7 +28,8 @@ constexpr File kFiles[] = {{"UP", "UPT", "UPR", sass_uniform_predicate(0), kAllP
                            {"P", "PT", "PR", sass_predicate(0), kAllPredicates},
                            {"R", "RZ", "", sass_register(0), 255}};
 
-// Takes a word of letters and digits. True: a register, a register with a constant value, or a complete register file.
+// Parses a word of letters and digits. Returns true if it names a register, a register with a constant value, or all
+// registers of a file.
 bool take_register(std::string_view word, std::string_view suffix, SassOperand& operand) {
   for (const File& file : kFiles) {
     if (word == file.constant) {

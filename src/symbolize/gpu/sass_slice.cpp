@@ -9,8 +9,9 @@ namespace gpuprof::symbolize {
 namespace {
 
 constexpr uint64_t kInstructionSize = 16;
-constexpr size_t kNear = 16;  // results of instructions farther back than this are complete, whatever their latency
-constexpr size_t kMaxReconvergencePoints = 64;  // per barrier; compilers reuse barriers
+// Results of instructions that are farther back than this are available, whatever the latency of the instruction.
+constexpr size_t kNear = 16;
+constexpr size_t kMaxReconvergencePoints = 64;  // per barrier, because compilers reuse barriers
 constexpr std::string_view kNotIssued = "_not_issued";
 
 bool falls_through(const SassInstruction& instruction) {
@@ -98,7 +99,8 @@ size_t SassSlice::find(uint64_t offset) const {
 }
 
 void SassSlice::add_edges(std::span<const GpuInstruction> instructions, Edges& edges) {
-  std::unordered_map<uint8_t, std::vector<uint32_t>> meetings;  // barrier -> indices at which its BSYNC continues
+  // Maps a barrier to the indices of the instructions at which threads continue after its BSYNC.
+  std::unordered_map<uint8_t, std::vector<uint32_t>> meetings;
   for (uint32_t at = 0; at < nodes_.size(); ++at) {
     const auto& target = instructions[at].target;
     const size_t to = target ? find(*target) : nodes_.size();
@@ -118,7 +120,7 @@ void SassSlice::add_edges(std::span<const GpuInstruction> instructions, Edges& e
       jumps_ = jumps_ || meeting.empty() || meeting.size() > kMaxReconvergencePoints;
       meeting.resize(std::min(meeting.size(), kMaxReconvergencePoints));
     }
-    // In most cases, threads continue at the instruction after the BSYNC. Then an edge to that instruction is enough.
+    // Threads usually continue at the instruction after the BSYNC. Then an edge to that instruction is enough.
     const bool goes_on = meeting.empty() || std::find(meeting.begin(), meeting.end(), at + 1) != meeting.end();
     if (at + 1 < nodes_.size() && (goes_on || instruction.conditional) && falls_through(instruction) &&
         nodes_[at + 1].offset - nodes_[at].offset == kInstructionSize) {
@@ -130,7 +132,7 @@ void SassSlice::add_edges(std::span<const GpuInstruction> instructions, Edges& e
   }
 }
 
-// Sets `open` for instructions without known predecessors, and for possible targets of the function's indirect jumps.
+// Sets `open` for instructions that have no known predecessor, and for possible targets of indirect jumps.
 void SassSlice::mark_open(const Edges& edges) {
   std::vector<bool> reached(nodes_.size());
   std::vector<bool> jumped_to(nodes_.size());
@@ -158,7 +160,7 @@ SassWaits SassSlice::waits_for(uint64_t offset, std::string_view word) const {
     return found;
   }
   struct Step {
-    size_t at = 0;  // instruction that may have written a wanted register
+    size_t at = 0;  // index of an instruction that may have written a wanted register
     size_t distance = 0;
     SassRegisterSet wanted;
   };

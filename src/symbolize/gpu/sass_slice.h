@@ -27,31 +27,33 @@ struct SassProducer {
 };
 
 struct SassWaits {
-  std::vector<SassProducer> producers;  // nearest first (in instructions), at most kMostProducers
-  // True if all paths were followed to an end. False if something unknown may have written the value: another
-  // function, an unknown instruction, an indirect jump, or code beyond a limit.
+  std::vector<SassProducer> producers;  // nearest first, counted in instructions; at most kMostProducers
+  // True if the search followed all paths to their ends. False if something unknown may have written the value:
+  // another function, an unknown instruction, an indirect jump, or code beyond a limit.
   bool complete = true;
 };
 
 class SassSlice {
  public:
   static constexpr size_t kMostInstructions = size_t{1} << 18U;  // longer functions are not analyzed
-  static constexpr size_t kMostSteps = size_t{1} << 16U;         // limit of the backward search
+  static constexpr size_t kMostSteps = size_t{1} << 16U;         // limit of steps in one backward search
   static constexpr size_t kMostProducers = 8;
 
-  // All instructions of a function, sorted by offset.
+  // Takes all instructions of one function, sorted by offset.
   explicit SassSlice(std::span<const GpuInstruction> instructions);
 
-  // Returns the producers for a stall reason of analyze/stalls/stall_reasons.h (with or without "_not_issued").
-  // long_scoreboard: memory and textures; short_scoreboard: shared memory, special functions and the like; wait:
-  // arithmetic directly before. For other reasons, which are not waits for a result, returns no producers.
+  // Returns the producers for a stall reason of analyze/stalls/stall_reasons.h, with or without "_not_issued". The
+  // reason long_scoreboard is a wait for memory or textures, short_scoreboard for shared memory, special functions
+  // and the like, and wait for arithmetic directly before. All other reasons are not waits for a result, and have no
+  // producers.
   [[nodiscard]] SassWaits waits_for(uint64_t offset, std::string_view reason) const;
 
  private:
   struct Node {
     uint64_t offset = 0;
-    uint32_t first_source = 0;  // index into sources_; the node's list ends at first_source of the next node
-    bool open = false;          // may be reached from an unknown instruction
+    // Index in sources_ of the node's first predecessor. The last one is before first_source of the next node.
+    uint32_t first_source = 0;
+    bool open = false;  // an unknown instruction may lead here
     SassInstruction instruction;
   };
   using Edges = std::vector<std::pair<uint32_t, uint32_t>>;  // (to, from)
@@ -62,8 +64,8 @@ class SassSlice {
 
   std::vector<Node> nodes_;
   std::vector<uint32_t> sources_;  // predecessors
-  bool jumps_ = false;             // the function has indirect jumps
-  bool returns_ = false;           // the function has RET instructions
+  bool jumps_ = false;
+  bool returns_ = false;
 };
 
 }  // namespace gpuprof::symbolize

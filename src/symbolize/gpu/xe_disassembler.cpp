@@ -19,11 +19,11 @@ constexpr size_t kMaxCode = size_t{16} << 20;
 
 using Context = void*;
 struct ContextOptions {
-  size_t bytes;      // size of this struct
-  uint32_t version;  // version of the instruction set
+  size_t bytes;
+  uint32_t version;
 };
 struct DisassembleOptions {
-  uint32_t bytes;  // size of this struct; older libraries lack the last field
+  uint32_t bytes;  // size of this struct; in older libraries it lacks the last field
   uint32_t formatting;
   uint32_t reserved[2];
   uint32_t decoding;
@@ -92,7 +92,8 @@ class Library {
 
   [[nodiscard]] bool usable() const { return usable_; }
 
-  // Returns the text, valid until the next call. Null: not an instruction.
+  // Returns the instruction as text, which is valid until the next call. Returns null if the bytes are not an
+  // instruction.
   const char* text(const void* instruction) {
     char* text = nullptr;
     int status = disassemble_(context_, &options_, instruction, nullptr, nullptr, &text);
@@ -124,7 +125,6 @@ std::vector<uint8_t> read_code(int file) {
   return bytes;
 }
 
-// Removes repeated spaces and comments.
 std::string plain(std::string_view text) {
   std::string result;
   for (const char c : text.substr(0, std::min({text.find("//"), text.find('\n'), kMaxText}))) {

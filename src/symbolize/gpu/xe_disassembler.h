@@ -15,24 +15,23 @@
 
 namespace gpuprof::symbolize {
 
-// The gpuprof command that calls disassemble_xe(). Its argument is the name of a platform.
+// The hidden command of gpuprof that calls disassemble_xe(). Its argument is the name of a platform.
 inline constexpr std::string_view kDisassembleXe = "disassemble-xe";
 
-// Returns the file of the library, or an empty string.
+// Returns the path of the library, or an empty string if it is not installed.
 std::string find_xe_assembler();
 
-// Called in the separate process. Loads the library and prints "OFFSET<tab>TEXT" for each instruction in the file
-// `code`. False: the library is missing, or does not support the platform.
+// Runs in the separate process. Loads the library, and prints "OFFSET<tab>TEXT" for each instruction in the file
+// `code`. Returns false if the library is missing or does not support the platform.
 bool disassemble_xe(GpuPlatform platform, int code, int output);
 
-// Parses the output of disassemble_xe().
 std::vector<GpuInstruction> parse_xe_disassembly(std::string_view text);
 
 // Returns the instructions of a kernel. Returns only the first ones, or none, if the library is missing or fails.
 std::vector<GpuInstruction> xe_instructions(std::span<const std::byte> kernel, GpuPlatform platform,
                                             const CodeOwner& owner, const ReaderLimits& limits);
 
-// The inverse of platform_name().
+// Returns the platform with this platform_name().
 GpuPlatform platform_of(std::string_view name);
 
 }  // namespace gpuprof::symbolize

@@ -23,16 +23,16 @@ constexpr std::string_view kCode = ".text.";
 constexpr uint32_t kAddress = 1;
 constexpr uint32_t kAddressLow = 2;
 constexpr uint32_t kAddressHigh = 3;
-// First of the addresses that are assigned to the code. It is not 0, because linkers set dropped code to 0.
+// The first address that is assigned to code. It is not 0, because linkers set references to dropped code to 0.
 constexpr uint64_t kFirstAddress = 1 << 16;
 constexpr uint64_t kAlignment = 64;
 
-// Notes have the owner kOwner and a value of 4 bytes.
+// A note of this section has the owner kOwner and a value of 4 bytes.
 constexpr std::string_view kNotes = ".note.intelgt.compat";
 constexpr std::string_view kOwner = "IntelGT";
 constexpr uint32_t kProductFamily = 1;
 constexpr uint32_t kGfxCore = 2;
-constexpr uint32_t kProductConfig = 6;  // newer files have this note instead of kProductFamily and kGfxCore
+constexpr uint32_t kProductConfig = 6;  // newer files have this note and neither kProductFamily nor kGfxCore
 
 // A copy of a zebin, to be changed in place.
 class Bytes {
@@ -111,7 +111,7 @@ GpuPlatform platform_of_core(uint32_t core) {
   }
 }
 
-// Returns the platform of a product family. Needed because some compilers store only the family, not the core.
+// Returns the platform of a product family. Some compilers store only the family and not the core.
 GpuPlatform platform_of_product(uint32_t product) {
   constexpr uint32_t kXeHpSdv = 1250;
   constexpr uint32_t kDg2 = 1270;
@@ -128,7 +128,7 @@ GpuPlatform platform_of_product(uint32_t product) {
   }
 }
 
-// Returns the platform of a configuration: architecture, release and revision. 12.60.7 is a Ponte Vecchio.
+// Returns the platform of a configuration, which is architecture, release and revision. 12.60.7 is a Ponte Vecchio.
 GpuPlatform platform_of_config(uint32_t config) {
   const uint32_t architecture = config >> 22U;
   const uint32_t release = config >> 14U & 0xffU;
@@ -242,10 +242,11 @@ class Relocations {
   Bytes& bytes_;
   const std::vector<ElfSection>& sections_;
   const std::vector<uint64_t>& addresses_;
-  uint64_t left_;  // relocations that may still be applied: limited, because many tables may share bytes
+  // Number of relocations that may still be applied. It is limited, because many tables may describe the same bytes.
+  uint64_t left_;
 };
 
-// Makes a file of the bytes, because libdw reads only files.
+// Writes the bytes to a file in memory, because libdw reads only files.
 UniqueFd file_with(std::span<const uint8_t> bytes) {
   UniqueFd file(::memfd_create("gpuprof-zebin", MFD_CLOEXEC));
   for (size_t written = 0; file && written < bytes.size();) {
@@ -263,10 +264,10 @@ UniqueFd file_with(std::span<const uint8_t> bytes) {
 struct Zebin::State {
   UniqueFd file;
   std::optional<ElfImage> image;
-  std::unique_ptr<DwarfLines> dwarf;  // null: no DWARF
+  std::unique_ptr<DwarfLines> dwarf;
   std::vector<Kernel> kernels;
-  std::vector<uint64_t> addresses;                       // addresses of the kernels' code, in the order of `kernels`
-  std::unordered_map<std::string_view, size_t> by_name;  // the first kernel of each name
+  std::vector<uint64_t> addresses;                       // code addresses of the kernels, in the order of `kernels`
+  std::unordered_map<std::string_view, size_t> by_name;  // for each name, the index of its first kernel
   GpuPlatform platform = GpuPlatform::unknown;
 };
 

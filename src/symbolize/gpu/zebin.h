@@ -1,6 +1,6 @@
-// Parses a zebin, GPU code of Intel's compiler: its kernels, and their source lines if it was built with -g. A zebin
-// is an ELF file with a section .text.NAME for each kernel. All these sections have the address 0, and relocations
-// give addresses to the DWARF.
+// Parses a zebin, the GPU code that Intel's compiler makes: its kernels, and their source lines if they were compiled
+// with -g. A zebin is an ELF file with a section .text.NAME for each kernel. All these sections have the address 0,
+// so the DWARF gets its addresses by relocations.
 #pragma once
 
 #include <cstddef>
@@ -18,25 +18,25 @@ namespace gpuprof::symbolize {
 
 // Intel's names of instruction encodings.
 enum class GpuPlatform : uint8_t { unknown, xe, xe_hp, xe_hpg, xe_hpc, xe2, xe3 };
-std::string_view platform_name(GpuPlatform platform);  // "xe_hpc"; "unknown"
+std::string_view platform_name(GpuPlatform platform);  // for example "xe_hpc"; "unknown" for GpuPlatform::unknown
 
 class Zebin {
  public:
   struct Kernel {
     std::string name;
-    uint64_t bytes = 0;   // size of the kernel's code
-    uint64_t offset = 0;  // offset of the kernel's code in the zebin
+    uint64_t bytes = 0;
+    uint64_t offset = 0;  // offset of the code in the zebin
   };
 
-  // All of `bytes` may be hostile. Null: not a zebin, or too little memory.
+  // All of `bytes` may be hostile. Returns null if they are not a zebin, or if there is too little memory.
   static std::unique_ptr<Zebin> parse(std::span<const std::byte> bytes, ReadingBudget& budget);
   ~Zebin();
   Zebin(const Zebin&) = delete;
   Zebin& operator=(const Zebin&) = delete;
 
   [[nodiscard]] const std::vector<Kernel>& kernels() const;
-  [[nodiscard]] const Kernel* find(std::string_view kernel) const;  // null: not found
-  [[nodiscard]] bool has_lines() const;                             // it was compiled with -g or a similar option
+  [[nodiscard]] const Kernel* find(std::string_view kernel) const;  // null if not found
+  [[nodiscard]] bool has_lines() const;                             // true if compiled with -g or a similar option
   [[nodiscard]] GpuPlatform platform() const;
 
   // Returns the function at `offset` bytes into the kernel's code, and the functions inlined there, outermost first.

@@ -1,5 +1,5 @@
-# The common code of the injection libraries runs in children of the test. The OpenCL layer runs in real programs if a
-# driver exists.
+# The common code of the injection libraries runs in child processes of the test. The OpenCL layer runs in real
+# programs, if an OpenCL driver is installed.
 gpuprof_unit_test(injection LINK gpuprof_inject_runtime_checked gpuprof_base Threads::Threads)
 
 if(TARGET gpuprof_inject_opencl AND TARGET example_opencl)
@@ -10,7 +10,7 @@ if(TARGET gpuprof_inject_opencl AND TARGET example_opencl)
   endforeach()
   add_library(opencl_extension_layer MODULE ${CMAKE_CURRENT_SOURCE_DIR}/injection/opencl/extension_layer.cpp)
   target_include_directories(opencl_extension_layer SYSTEM PRIVATE ${GPUPROF_OPENCL_INCLUDE})
-  # Tail calls are off, because each function must have a frame on the stack.
+  # Tail calls are off, so that each function has a frame on the stack.
   target_compile_options(opencl_calls PRIVATE -O1 -g -fno-optimize-sibling-calls)
   target_compile_definitions(unit_injection PRIVATE
     GPUPROF_TEST_EXTENSIONS="$<TARGET_FILE:opencl_extension_layer>"
@@ -40,7 +40,7 @@ else()
                               PROPERTIES HEADER_FILE_ONLY ON)
 endif()
 
-# The walk is tested without frame pointers, and with libraries that replace each other.
+# The test walks stacks without frame pointers, and with libraries that replace each other.
 set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/injection/native_walk_test.cpp
                             PROPERTIES COMPILE_OPTIONS "-O3;-fomit-frame-pointer;-fno-optimize-sibling-calls")
 foreach(size SMALL LARGE)

@@ -1,4 +1,4 @@
-# Builds small shared objects and programs from one source, in all relevant file layouts.
+# Builds small shared objects and programs from one source, with every file layout that symbolization must handle.
 set(_fixtures ${CMAKE_CURRENT_SOURCE_DIR}/symbolize/fixtures)
 set(_fixture_dir ${CMAKE_CURRENT_BINARY_DIR}/symbolize_fixtures)
 file(MAKE_DIRECTORY ${_fixture_dir})
@@ -13,7 +13,7 @@ function(_symbolize_library name)
   add_dependencies(symbolize_fixtures ${name})
 endfunction()
 
-# Strips NAME.so and writes its symbols and DWARF to NAME.debug.
+# Strips NAME.so, and writes its symbols and DWARF to NAME.debug.
 function(_symbolize_split name)
   set(debug ${_fixture_dir}/${name}.debug)
   add_custom_command(TARGET ${name} POST_BUILD
@@ -50,7 +50,7 @@ if(GPUPROF_GOLD)
   _symbolize_library(chain_gold -fuse-ld=gold)
 endif()
 if(GPUPROF_CLANG)
-  # clang writes other DWARF than gcc: version 5, no .debug_aranges, functions inside their namespaces.
+  # The DWARF of clang differs from that of gcc: version 5, no .debug_aranges, and functions inside their namespaces.
   add_custom_command(OUTPUT ${_fixture_dir}/chain_clang.so
     COMMAND ${GPUPROF_CLANG} -x c++ -std=c++20 -O2 -gdwarf-5 -fno-omit-frame-pointer -fPIC -shared -nostdlib++
             -o ${_fixture_dir}/chain_clang.so ${_fixtures}/chain.cpp
@@ -59,7 +59,7 @@ if(GPUPROF_CLANG)
   add_dependencies(symbolize_fixtures chain_clang)
 endif()
 
-# The test builds zebins from these objects, which have one section per function.
+# The test builds zebins from these objects, which have a section for each function.
 foreach(kind dwarf4 dwarf5 bare)
   set(_object ${_fixture_dir}/kernels_${kind}.o)
   set(_debug -g0)

@@ -1,4 +1,5 @@
-// For each stream and GPU kernel, counts the jobs with that kernel, and sums the times of jobs without other kernels.
+// Counts, per stream and GPU kernel, the jobs that ran the kernel. Sums the times of the jobs that ran no other
+// kernel.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +14,13 @@ namespace gpuprof::backend::drm {
 
 class KernelCounters {
  public:
-  // `alone`: the job runs no other kernel.
+  // `alone` says that the job ran no other kernel.
   void add(const Job& job, uint64_t start_ns, const std::string& kernel, bool alone);
 
-  // Reports the counts of a source as lines KEY=VALUE, then forgets the source.
+  // Calls `report` with the counts of a source, as lines KEY=VALUE, and then forgets the source.
   void report(SourceId source, const std::function<void(const std::string&)>& report);
 
-  static constexpr size_t kMaxKernels = 256;  // limit of reported kernels per source: those with the most jobs
+  static constexpr size_t kMaxKernels = 256;  // reported kernels per source: those with the most jobs
 
  private:
   struct Seen {
@@ -28,11 +29,11 @@ class KernelCounters {
     uint64_t alone_ns = 0;
   };
   using Where = std::tuple<uint32_t, uint64_t, std::string>;  // device, stream, kernel
-  static constexpr size_t kMaxKnown = 65536;                  // limit of counted kernels per source
+  static constexpr size_t kMaxKnown = 65536;                  // counted kernels per source
 
   struct Source {
     std::map<Where, Seen> kernels;
-    uint64_t more = 0;  // jobs with kernels beyond kMaxKnown
+    uint64_t more = 0;  // jobs with kernels that were not counted because of kMaxKnown
   };
   std::map<SourceId, Source> sources_;
 };

@@ -11,7 +11,8 @@ namespace gpuprof::backend::drm {
 namespace {
 
 constexpr uint64_t kExpiryNs = 500'000'000;
-constexpr uint64_t kSpaceBytes = uint64_t{1} << 32;  // bytes reachable from an instruction base address
+// A kernel address is less than this far above its instruction base address.
+constexpr uint64_t kSpaceBytes = uint64_t{1} << 32;
 
 std::string hex(uint64_t number) {
   std::array<char, 16> digits{};
@@ -28,7 +29,7 @@ uint64_t sum_of(const StallCounts& counts) {
 std::string BatchKernel::name() const {
   const std::string what = is_routine() ? "system routine at " : "kernel at ";
   const std::string which = generation == 0 ? "" : " (" + std::to_string(generation + 1) + ")";
-  // A process may have different code at the same address of several VMs, so the name contains the VM.
+  // A process may have different code at the same address of two VMs, so the name contains the VM.
   const std::string where = vm <= 1 ? "" : " in VM " + std::to_string(vm);
   return what + hex(start & ~uint64_t{GPUPROF_BATCH_SYSTEM_ROUTINE}) + which + where;
 }
@@ -50,7 +51,7 @@ void StallJoin::on_batch(const gpuprof_drm_batch& batch) {
   }
 }
 
-// A bind replaces the code: the next kernel at one of its addresses is a new one.
+// A bind replaces the code at its addresses. The next kernel that starts there is another kernel.
 void StallJoin::on_bound(const gpuprof_drm_bound& bound) {
   for (auto& [id, space] : spaces_) {
     const bool is_its = space.file == bound.file && (bound.vm == GPUPROF_DRM_ALL_VMS || space.vm == bound.vm);
@@ -81,7 +82,8 @@ void StallJoin::on_queued(const JobKey& key, const Job& job, const gpuprof_drm_s
     ++not_followed_;
     return;
   }
-  const bool in_order = submission.kind != GPUPROF_DRM_CONTEXT;  // false for i915: engines switch between contexts
+  // False for i915, whose engines switch between contexts.
+  const bool in_order = submission.kind != GPUPROF_DRM_CONTEXT;
   runs_[key] = Run{.job = job, .in_order = in_order};
   running_[key.context].insert(key.seqno);
   if (in_order) {
@@ -94,7 +96,7 @@ void StallJoin::on_batch_job(uint64_t batch, const JobKey& key) {
   if (run == runs_.end()) {
     return;
   }
-  Batch& known = batch_of(batch);  // on_batch() may come later
+  Batch& known = batch_of(batch);  // on_batch() may be called later
   run->second.batch = batch;
   known.job = key;
   known.has_job = true;
@@ -104,7 +106,8 @@ void StallJoin::on_batch_job(uint64_t batch, const JobKey& key) {
 }
 
 StallJoin::Batch& StallJoin::batch_of(uint64_t id) {
-  if (batches_.size() >= kMaxBatches && !batches_.contains(id)) {  // forget all batches: most of their jobs have ended
+  // Forgets all batches, because most of their jobs have ended.
+  if (batches_.size() >= kMaxBatches && !batches_.contains(id)) {
     not_followed_ += batches_.size();
     batches_.clear();
   }
@@ -128,7 +131,7 @@ uint64_t StallJoin::space_of(SourceId source, const gpuprof_drm_batch& batch) {
       return id;
     }
   }
-  if (spaces_.size() >= kMaxSpaces) {  // forget all spaces, because most of them are gone
+  if (spaces_.size() >= kMaxSpaces) {
     not_followed_ += spaces_.size();
     spaces_.clear();
   }
@@ -159,7 +162,8 @@ BatchKernel StallJoin::kernel_at(uint64_t space, uint64_t start) {
 void StallJoin::add_kernels(Run& run, const gpuprof_drm_batch& batch) {
   const uint64_t space = space_of(run.job.source, batch);
   if (!run.kernels.empty() && run.kernels.begin()->second.space != space) {
-    run.kernels.clear();  // the base address has changed; the event lists all kernels of the batch again
+    // The base address has changed. The event lists all kernels of the batch again.
+    run.kernels.clear();
   }
   run.is_complete = batch.state == GPUPROF_BATCH_ENDED;
   run.is_full = !run.is_complete && batch.count == GPUPROF_BATCH_KERNELS;
@@ -202,7 +206,7 @@ void StallJoin::on_done(const JobKey& key, uint64_t time_ns) {
   end_those_before(key, run->second);
 }
 
-// Infers the ends of earlier jobs whose end events were lost.
+// Finds earlier jobs whose end events were lost, and infers when they ended.
 void StallJoin::end_those_before(const JobKey& key, const Run& done) {
   std::vector<JobKey> over;
   if (const auto in_context = running_.find(key.context); in_context != running_.end()) {
@@ -333,9 +337,9 @@ void StallJoin::finish_windows(uint64_t now_ns, uint64_t period, bool last) {
   expire(now_ns);
 }
 
-// Returns false if some samples wait for late events.
+// Returns false if some samples must wait for events that are late.
 bool StallJoin::resolve(Window& window, uint64_t now_ns, uint64_t period, bool last) {
-  // A ring runs one job at a time, in order. So jobs after a ring's first unfinished job have not begun.
+  // A ring runs its jobs one after the other. So the jobs after its first unfinished job have not begun.
   std::unordered_map<uint64_t, uint64_t> first_on_ring;
   for (const auto& [key, run] : runs_) {
     if (run.in_order && run.run_ns != 0 && run.done_ns == 0) {
@@ -375,7 +379,7 @@ bool StallJoin::resolve(Window& window, uint64_t now_ns, uint64_t period, bool l
   return window.counts.empty();
 }
 
-// Returns the kernels that have this address, among the jobs that ran in the window, with their run times.
+// Returns the kernels with this address that ran in the window, and how long each ran.
 std::vector<StallJoin::Candidate> StallJoin::candidates(const std::vector<const Run*>& runs, const Window& window,
                                                         uint64_t address) const {
   std::map<std::pair<SourceId, BatchKernel>, Candidate> found;
@@ -409,17 +413,18 @@ uint64_t StallJoin::address_of(const BatchKernel& kernel, uint64_t offset) const
   return known ? space->second.base + (kernel.start & ~uint64_t{GPUPROF_BATCH_SYSTEM_ROUTINE}) + offset : 0;
 }
 
-// Returns the job's last kernel that starts at or before the address. Null: none, or another kernel starts in between.
+// Returns the last kernel of the job that starts at or before the address. Returns null if the job has none, or if
+// another known kernel starts between that kernel and the address.
 const BatchKernel* StallJoin::find_kernel(const Run& run, uint64_t address, uint64_t& offset) const {
   if (run.kernels.empty()) {
     return nullptr;
   }
   const auto space = spaces_.find(run.kernels.begin()->second.space);
   const uint64_t base = space == spaces_.end() ? 0 : space->second.base;
-  // Kernel addresses are relative to the base, but records of Xe3p hold absolute addresses.
+  // Addresses of kernels are relative to the base address, but addresses in records of Xe3p are absolute.
   const uint64_t at = address < kSpaceBytes || address < base ? address : address - base;
-  // Start addresses of system routines have the lowest bit set. Set it here too, so that the search includes a routine
-  // that starts at `at`.
+  // The start address of a system routine has its lowest bit set. So this sets the bit too, to find a routine that
+  // starts exactly at `at`.
   const uint64_t up_to = at | GPUPROF_BATCH_SYSTEM_ROUTINE;
   const BatchKernel* found = nullptr;
   for_each_start_before(run.kernels, up_to, [&found](uint64_t /*start*/, const BatchKernel& kernel) {

@@ -1,5 +1,6 @@
-// Attributes samples of EU stalls to kernels. A sample names no process, so this looks up its address in the kernels
-// of all batches that ran on the device in the sample's window. Uses no device, no clock and no BPF.
+// Attributes samples of EU stalls to kernels. A sample names no process. So this looks up its address in the kernels
+// of all batches that ran on the device in the sample's window. It uses no device and no BPF and reads no clock, so
+// tests can drive it.
 #pragma once
 
 #include <array>
@@ -20,12 +21,12 @@
 
 namespace gpuprof::backend::drm {
 
-// A kernel of a batch: code at one address of one VM, until a bind replaces it.
+// A kernel of a batch. It is the code at one address of one VM, until a bind replaces that code.
 struct BatchKernel {
-  uint64_t space = 0;                                    // key of StallJoin::spaces_: a process's VM and base address
-  uint64_t start = 0;                                    // address in the space, as in gpuprof_drm_batch
-  uint32_t generation = 0;                               // how often the code at this address was replaced before
-  uint32_t vm = 0;                                       // 1-based index of the VM in its source
+  uint64_t space = 0;       // key in StallJoin::spaces_, which stands for a process's VM and base address
+  uint64_t start = 0;       // address in the space, as in gpuprof_drm_batch
+  uint32_t generation = 0;  // how often a bind had replaced the code at this address
+  uint32_t vm = 0;          // number of the VM in its source, from 1
   auto operator<=>(const BatchKernel&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 is wrong here
 
   [[nodiscard]] bool is_routine() const { return (start & GPUPROF_BATCH_SYSTEM_ROUTINE) != 0; }
@@ -41,15 +42,16 @@ class StallSink {
   StallSink& operator=(const StallSink&) = delete;
   virtual ~StallSink() = default;
 
-  // The job ran this kernel. Called after the job's times are known. If the kernel is found late, the call comes after
-  // the job's work was reported. `alone`: the job ran no other kernel except system routines.
+  // The job ran this kernel. Called after the times of the job are known. If the kernel is found late, the job's work
+  // was already reported. `alone`: the job ran no other kernel except system routines.
   virtual void on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel, bool alone) = 0;
   struct At {
     std::string kernel;
-    uint64_t offset = 0;   // relative to the kernel's start address
-    uint64_t address = 0;  // address in the process's VM; 0: unknown
+    uint64_t offset = 0;   // bytes from the start address of the kernel
+    uint64_t address = 0;  // address in the VM of the process; 0: unknown
   };
-  // Reports samples of one instruction, before on_window() of their window. `estimated`: the address is ambiguous.
+  // Reports samples of one instruction, before on_window() for their window. `estimated`: several kernels could have
+  // the address.
   virtual void on_stalls(SourceId source, uint32_t window, const At& at, const StallCounts& counts, bool estimated) = 0;
   virtual void on_window(SourceId source, const SampleWindow& window) = 0;
   // Reports samples whose address is in no known kernel.
@@ -58,23 +60,26 @@ class StallSink {
 
 class StallJoin {
  public:
-  // Maximum delay from taking a sample to reading it. The driver polls the hardware every 5 ms.
+  // The longest time from the taking of a sample to its reading. The driver polls the hardware every 5 ms.
   static constexpr uint64_t kLagNs = 20'000'000;
-  static constexpr uint64_t kWindowNs = 50'000'000;         // samples read within this time form a window
-  static constexpr uint64_t kResolveDelayNs = 300'000'000;  // delay after a window, until most of its jobs are known
-  static constexpr uint64_t kLateNs = 2'000'000'000;  // after this, samples in no known kernel are reported as unknown
-  static constexpr uint64_t kKeepNs = 5'000'000'000;  // how long finished jobs are stored
+  static constexpr uint64_t kWindowNs = 50'000'000;  // length of a window, by the time at which samples are read
+  // After a window has waited this long, most of its jobs are known.
+  static constexpr uint64_t kResolveDelayNs = 300'000'000;
+  // After this time, samples that are in no known kernel are reported as unknown.
+  static constexpr uint64_t kLateNs = 2'000'000'000;
+  static constexpr uint64_t kKeepNs = 5'000'000'000;  // how long ended jobs are stored
   static constexpr size_t kMaxJobs = 65536;
   static constexpr size_t kMaxBatches = 65536;
   static constexpr size_t kMaxSpaces = 4096;
-  static constexpr size_t kMaxKernels = 65536;   // per address space
-  static constexpr size_t kMaxWaiting = 262144;  // pending addresses; with more, the oldest are reported as unknown
+  static constexpr size_t kMaxKernels = 65536;  // per address space
+  // Limit of pending addresses. If there are more, the samples at the oldest ones are reported as unknown.
+  static constexpr size_t kMaxWaiting = 262144;
 
   explicit StallJoin(StallSink& sink) : sink_(sink) {}
 
   void on_batch(const gpuprof_drm_batch& batch);
   void on_bound(const gpuprof_drm_bound& bound);
-  // Takes a job that submits the batch of `submission`. The job has no kernels until on_batch_job() names its batch.
+  // Takes a job that submits a batch. The kernels of the job are unknown until on_batch_job() names the batch.
   void on_queued(const JobKey& key, const Job& job, const gpuprof_drm_submission& submission);
   void on_batch_job(uint64_t batch, const JobKey& key);
   void on_run(const JobKey& key, uint64_t time_ns);
@@ -84,18 +89,22 @@ class StallJoin {
   void forget(const JobKey& key);
   void end_source(SourceId source);
 
-  // Takes a record read at now_ns. Its stream was empty at since_ns, so no sample is older than since_ns - kLagNs.
+  // Takes a record that was read at now_ns. The stream was empty at since_ns, so the samples are not older than
+  // since_ns - kLagNs.
   void on_record(uint32_t device, const StallRecord& record, uint64_t since_ns, uint64_t now_ns);
 
-  // Attributes the samples taken so far. Called when a process has ended, while its kernels are still known.
+  // Attributes all samples that were taken so far. Called when a process has ended, while its kernels are still
+  // known.
   void flush(uint64_t now_ns, uint64_t period);
 
-  // Called after each poll iteration. `period` is the sampling period. `last`: no more events will come.
+  // Called after each poll iteration. `period` is the sampling period. `last` says that no more events will come.
   void finish_windows(uint64_t now_ns, uint64_t period, bool last);
 
-  // Number of jobs whose end event was lost. Each ended before some later job, whose end is known.
+  // Returns the number of jobs whose end was inferred, because the event of the end was lost. Each ended before a
+  // later job that has ended.
   [[nodiscard]] uint64_t ends_inferred() const { return ends_inferred_; }
-  // Number of jobs, batches and VMs beyond the limits. Samples in their kernels are reported as unknown.
+  // Returns the number of jobs, batches and VMs that exceeded the limits. Samples in their kernels are reported as
+  // unknown.
   [[nodiscard]] uint64_t not_followed() const { return not_followed_; }
   [[nodiscard]] size_t waiting() const { return pending_count_; }
 
@@ -105,9 +114,10 @@ class StallJoin {
     uint64_t file = 0;
     uint32_t vm = 0;
     uint64_t base = 0;
-    uint32_t vm_number = 0;                    // 1-based index among the source's VMs
-    std::map<uint64_t, uint32_t> live;         // start -> generation
-    std::map<uint64_t, uint32_t> generations;  // start -> generation of the next kernel there; missing: 0
+    uint32_t vm_number = 0;             // number of the VM in its source, from 1
+    std::map<uint64_t, uint32_t> live;  // from start address to generation
+    // From a start address to the generation of the next kernel that starts there, or no entry for generation 0.
+    std::map<uint64_t, uint32_t> generations;
   };
   struct Batch {
     gpuprof_drm_batch told{};
@@ -118,21 +128,21 @@ class StallJoin {
     Job job;
     uint64_t run_ns = 0;
     uint64_t done_ns = 0;
-    uint64_t start_ns = 0;  // start time that was reported with the job's work; 0: not yet reported
+    uint64_t start_ns = 0;  // start time in the report of the job's work; 0: not reported yet
     uint64_t batch = 0;
-    bool is_complete = false;                      // all kernels of the batch are known
-    bool is_full = false;                          // the batch has more kernels than its event can hold
-    bool in_order = false;                         // the job's ring runs one job after the other
-    bool is_inferred = false;                      // done_ns is only the latest possible end
-    std::multimap<uint64_t, BatchKernel> kernels;  // key: start
-    // Until start_ns is known, returns run_ns. The job may have started later, after others of its ring.
+    bool is_complete = false;
+    bool is_full = false;      // the batch has more kernels than fit into its event
+    bool in_order = false;     // the job's ring runs one job after the other
+    bool is_inferred = false;  // done_ns was inferred: it is the latest possible end
+    std::multimap<uint64_t, BatchKernel> kernels;
+    // Returns run_ns while start_ns is unknown. The job may have started later, because its ring was busy.
     [[nodiscard]] uint64_t began_ns() const { return start_ns != 0 ? start_ns : run_ns; }
   };
   struct Window {
     uint32_t device = 0;
     uint64_t start_ns = 0;
     uint64_t end_ns = 0;
-    std::map<uint64_t, StallCounts> counts;  // key: address
+    std::map<uint64_t, StallCounts> counts;
   };
   struct Candidate {
     SourceId source = 0;
@@ -140,9 +150,9 @@ class StallJoin {
     uint64_t offset = 0;
     uint64_t address = 0;
     uint64_t ns = 0;
-    bool is_guess = false;  // an unknown kernel may start between this one and the address
+    bool is_guess = false;  // a kernel that is not known may start between this one and the address
   };
-  // Number of samples per source in one window.
+  // For each source, the number of samples in one window.
   using SamplesBySource = std::map<SourceId, uint64_t>;
 
   void end_those_before(const JobKey& key, const Run& done);
@@ -167,18 +177,20 @@ class StallJoin {
   StallSink& sink_;
   std::unordered_map<JobKey, Run, JobKeyHash> runs_;
   std::unordered_map<uint64_t, Batch> batches_;
-  std::map<std::pair<uint64_t, uint32_t>, uint64_t> bases_;  // base address by (file, queue)
+  std::map<std::pair<uint64_t, uint32_t>, uint64_t> bases_;  // base address by file and queue
   std::unordered_map<uint64_t, Space> spaces_;
-  std::map<uint32_t, Window> open_;  // key: device
+  std::map<uint32_t, Window> open_;
   std::deque<Window> pending_;
   size_t pending_count_ = 0;
   ProportionalSplit split_;
-  std::map<uint64_t, std::set<uint64_t>> running_;                       // unfinished jobs: fence context -> seqnos
-  std::map<uint64_t, std::set<std::pair<uint64_t, uint64_t>>> on_ring_;  // in-order ring -> the ring's unfinished jobs
+  std::map<uint64_t, std::set<uint64_t>> running_;  // sequence numbers of unfinished jobs, by fence context
+  // Unfinished jobs of each ring that runs its jobs in order.
+  std::map<uint64_t, std::set<std::pair<uint64_t, uint64_t>>> on_ring_;
   uint64_t ends_inferred_ = 0;
   uint64_t not_followed_ = 0;
   uint64_t next_space_ = 0;
-  std::map<SourceId, std::map<std::pair<uint64_t, uint32_t>, uint32_t>> vms_;  // VM number by source and (file, VM)
+  // Number of each VM, by source and by file and VM.
+  std::map<SourceId, std::map<std::pair<uint64_t, uint32_t>, uint32_t>> vms_;
   uint32_t last_window_ = 0;
   uint64_t next_expiry_ns_ = 0;
 };

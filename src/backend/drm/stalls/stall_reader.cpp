@@ -92,7 +92,7 @@ void StallReader::take(const Open& open, size_t bytes, StallRecordSink& sink) {
   facts_.malformed += all.size() - at;
 }
 
-// Retries, because a GPU may need a moment after a reset.
+// Tries again later if opening fails, because a GPU may need a moment after a reset.
 void StallReader::reopen(Open& open, uint64_t now_ns) {
   if (open.tries >= kMaxTries || now_ns < open.next_try_ns) {
     return;

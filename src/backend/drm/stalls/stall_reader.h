@@ -1,4 +1,4 @@
-// Opens and reads all streams of a recording, and reopens them after a reset of the GPU.
+// Opens and reads all streams of a recording. Opens them again after a reset of the GPU.
 #pragma once
 
 #include <array>
@@ -20,43 +20,43 @@ class StallRecordSink {
   StallRecordSink& operator=(const StallRecordSink&) = delete;
   virtual ~StallRecordSink() = default;
 
-  // The samples were taken after `since_ns`, when the stream was empty.
+  // Reports one record. Its samples were taken after `since_ns`, when the stream was empty.
   virtual void on_record(const StallGt& gt, const StallRecord& record, uint64_t since_ns) = 0;
-  // Some records were lost; their number is unknown.
+  // Reports that records were lost. Their number is unknown.
   virtual void on_dropped(const StallGt& gt) = 0;
 };
 
 class StallReader {
  public:
-  // Opens a stream for each GT. Fails, with the reason, if no stream can be opened.
+  // Opens a stream for each GT. If none can be opened, fails with the reason.
   static Result<StallReader> open(std::unique_ptr<StallDevices> devices, uint64_t wanted_period);
 
-  // drain() reads new records, with at most kMaxReads read() calls per stream. It never blocks.
+  // The result of drain(), which reads new records with at most kMaxReads read() calls per stream, and never blocks.
   struct Drained {
-    bool any = false;    // records were read
+    bool any = false;
     bool whole = false;  // all new records were read
   };
   Drained drain(StallRecordSink& sink, uint64_t now_ns);
 
-  static constexpr unsigned kMaxReads = 16;  // per stream and poll iteration
+  static constexpr unsigned kMaxReads = 16;  // read() calls per stream and poll iteration
 
   struct Facts {
-    uint64_t resets = 0;     // streams that a reset of the GPU ended
+    uint64_t resets = 0;
     uint64_t drops = 0;      // how often records were dropped
-    uint64_t malformed = 0;  // bytes that are not a complete record
+    uint64_t malformed = 0;  // bytes that were not a complete record
   };
   [[nodiscard]] const Facts& facts() const { return facts_; }
-  [[nodiscard]] uint64_t period() const { return period_; }                     // cycles between two samples
-  [[nodiscard]] const std::vector<Error>& refused() const { return refused_; }  // why other GTs are not sampled
+  [[nodiscard]] uint64_t period() const { return period_; }
+  [[nodiscard]] const std::vector<Error>& refused() const { return refused_; }  // why some GTs are not sampled
   [[nodiscard]] size_t streams() const { return streams_.size(); }
 
  private:
   struct Open {
     StallGt gt;
-    std::unique_ptr<StallStream> stream;  // null: must be reopened
+    std::unique_ptr<StallStream> stream;  // null: the stream must be opened again
     uint64_t next_try_ns = 0;
     unsigned tries = 0;
-    uint64_t empty_ns = 0;  // when the stream was last empty
+    uint64_t empty_ns = 0;
   };
   Drained drain(Open& open, StallRecordSink& sink, uint64_t now_ns);
   void take(const Open& open, size_t bytes, StallRecordSink& sink);

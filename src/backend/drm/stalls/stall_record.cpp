@@ -8,7 +8,7 @@ namespace {
 constexpr unsigned kCountBits = 8;
 constexpr unsigned kAddressShift = 3;  // instructions are aligned to 8 bytes
 
-// A record is an address of `address_bits` and `counts` counts, in this order, without gaps.
+// A record has an address of `address_bits`, followed by `counts` counts, without gaps.
 struct Layout {
   unsigned address_bits = 0;
   unsigned counts = 0;
@@ -29,7 +29,7 @@ constexpr const Layout& of(StallLayout layout) {
   return layout == StallLayout::pvc ? kPvc : layout == StallLayout::xe2 ? kXe2 : kXe3p;
 }
 
-// Returns `count` bits from bit `from` of a little-endian record, which must be long enough.
+// Returns `count` bits of a little-endian record, from bit `from`. The record must be long enough.
 uint64_t bits(std::span<const std::byte> record, unsigned from, unsigned count) {
   uint64_t value = 0;
   for (unsigned i = 0; i < count; ++i) {
@@ -53,7 +53,7 @@ StallLayout stall_layout(uint32_t graphics_version) {
   if (graphics_version >= kFirstXe3p) {
     return StallLayout::xe3p;
   }
-  // Before Xe2, only Ponte Vecchio has the interface.
+  // Before Xe2, Ponte Vecchio is the only GPU with this interface.
   return graphics_version >= kFirstXe2 ? StallLayout::xe2 : StallLayout::pvc;
 }
 

@@ -24,7 +24,7 @@ void StallSampling::stop(const std::function<uint64_t()>& now) {
     drain(on_, now());
   } while (!whole_ && ++turns < kMaxFinalReads);
   join_.finish_windows(now(), period(), true);
-  if (!whole_) {  // records remain, because the GPU writes faster than gpuprof reads
+  if (!whole_) {  // some records were not read, because the GPU writes faster than gpuprof reads
     sink_.on_samples_dropped(submitters_.unknown_source(), 1);
   }
   for (const SourceId source : submitters_.all()) {
@@ -109,7 +109,6 @@ void StallSampling::on_record(const StallGt& gt, const StallRecord& record, uint
   }
 }
 
-// The number of lost records is unknown, so this counts one.
 void StallSampling::on_dropped(const StallGt& /*gt*/) {
   if (on_) {
     sink_.on_samples_dropped(submitters_.unknown_source(), 1);

@@ -1,4 +1,4 @@
-// EU stall sampling in a recording: reads the streams, attributes samples to kernels, and sends them to the sink.
+// Samples EU stalls in a recording: reads the streams, attributes samples to kernels, and sends them to the sink.
 #pragma once
 
 #include <functional>
@@ -17,17 +17,18 @@ namespace gpuprof::backend::drm {
 
 class StallSampling final : public StallSink, public StallRecordSink {
  public:
-  // If `reader` is nullopt, the object reports kernels but no samples.
+  // If `reader` is nullopt, reports kernels but no samples.
   StallSampling(const Recording& recording, Submitters& submitters, std::optional<StallReader> reader)
       : sink_(recording.sink), submitters_(submitters), reader_(std::move(reader)), join_(*this) {}
 
   [[nodiscard]] StallJoin& join() { return join_; }
 
-  // Reads new records, and discards them if `on` is false. Returns 0 if there were none.
+  // Reads new records. If `on` is false, discards them. Returns 0 if there were none.
   size_t drain(bool on, uint64_t now_ns);
-  // Ends sampling: drains the remaining records, with at most kMaxFinalReads calls. `now` returns the time.
+  // Ends sampling. Reads the remaining records, with at most kMaxFinalReads calls of drain(). `now` returns the
+  // current time.
   void stop(const std::function<uint64_t()>& now);
-  // Attributes the last samples of the source. Called while the sink still accepts the source's events.
+  // Attributes the last samples of a source. Must be called while the sink still accepts events of the source.
   void end_source(SourceId source, uint64_t now_ns);
 
   void on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel, bool alone) override;
@@ -42,17 +43,18 @@ class StallSampling final : public StallSink, public StallRecordSink {
   [[nodiscard]] uint64_t period() const { return reader_ ? reader_->period() : 0; }
   void report_reads();
 
-  static constexpr unsigned kMaxFinalReads = 64;  // drain() calls in stop(): enough to empty all buffers
+  // Limit of drain() calls in stop(). It is enough to empty all buffers.
+  static constexpr unsigned kMaxFinalReads = 64;
 
   EventSink& sink_;
   Submitters& submitters_;
   std::optional<StallReader> reader_;
   KernelCounters kernels_;
   StallJoin join_;
-  std::map<uint32_t, std::string> buses_;  // device -> bus
+  std::map<uint32_t, std::string> buses_;
   uint64_t now_ns_ = 0;
   bool on_ = false;
-  bool whole_ = false;  // the last read left no records
+  bool whole_ = false;  // the last drain() read all new records
 };
 
 }  // namespace gpuprof::backend::drm

@@ -16,7 +16,7 @@
 namespace gpuprof::backend::drm {
 namespace {
 
-constexpr size_t kMaxAnswer = 65536;  // bytes of a query's answer, which usually has a few hundred
+constexpr size_t kMaxAnswer = 65536;  // bytes of the answer to a query, which usually has a few hundred
 constexpr size_t kMaxGts = 64;
 constexpr size_t kMaxRates = 64;
 constexpr size_t kMaxRecordBytes = 4096;
@@ -26,7 +26,7 @@ constexpr const char* kNoInterface =
     "EU stall sampling by the kernel needs Linux 6.15 or later, and a GPU from Ponte Vecchio or Xe2 on; programs that "
     "use Level Zero can be sampled without it: --backend level_zero --stalls";
 
-// Returns `count` elements of type T from offset `at`. nullopt: the bytes do not hold that many.
+// Returns `count` elements of type T from offset `at`, or nullopt if the bytes are too few.
 template <typename T>
 std::optional<std::vector<T>> list_at(std::span<const std::byte> bytes, size_t at, uint64_t count) {
   if (at > bytes.size() || count > (bytes.size() - at) / sizeof(T)) {
@@ -43,7 +43,7 @@ Error nonsense(const char* what) {
   return {std::string("xe's answer about ") + what + " is invalid", "please report this with the kernel's version"};
 }
 
-// Returns the answer to a query. Empty: the query failed, and errno says why.
+// Returns the answer to a query. If the query fails, returns an empty vector, and errno says why.
 std::vector<std::byte> ask(int card, uint32_t query) {
   xe::DeviceQuery asked{.query = query};
   if (::ioctl(card, xe::kIoctlQuery, &asked) != 0) {

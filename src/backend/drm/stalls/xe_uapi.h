@@ -1,5 +1,5 @@
-// The part of xe's kernel interface that EU stall sampling needs (Linux 6.15 and later). gpuprof declares it itself,
-// because the headers of most machines are older. It is kernel ABI, so it does not change.
+// The part of xe's kernel interface that EU stall sampling needs, which exists since Linux 6.15. gpuprof declares it
+// itself, because the kernel headers of most machines are older. The kernel never changes this interface.
 #pragma once
 
 #include <sys/ioctl.h>
@@ -11,7 +11,8 @@ namespace gpuprof::backend::drm::xe {
 struct DeviceQuery {
   uint64_t extensions = 0;
   uint32_t query = 0;
-  uint32_t size = 0;  // bytes of the answer; if 0, the driver stores the needed size here
+  // Bytes of the answer. If it is 0, the driver writes the required size here.
+  uint32_t size = 0;
   uint64_t data = 0;
   uint64_t reserved[2] = {};
 };
@@ -31,29 +32,31 @@ struct Gt {
   uint32_t reference_clock = 0;
   uint64_t near_memory = 0;
   uint64_t far_memory = 0;
-  uint16_t version = 0;  // graphics or media version; 0: the driver does not report one
+  uint16_t version = 0;  // graphics or media version; 0: the driver does not report it
   uint16_t minor_version = 0;
   uint16_t revision = 0;
   uint16_t pad2 = 0;
   uint64_t reserved[7] = {};
 };
 static_assert(sizeof(Gt) == 96);
-constexpr uint16_t kGtMain = 0;  // a GT with EUs, not a media GT
+constexpr uint16_t kGtMain = 0;  // a GT with EUs; others are for media
 
 struct EuStall {
   uint64_t extensions = 0;
   uint64_t capabilities = 0;
   uint64_t record_bytes = 0;
-  uint64_t buffer_bytes = 0;  // per core
+  uint64_t buffer_bytes = 0;  // bytes per core
   uint64_t reserved[5] = {};
-  uint64_t rates = 0;  // an array uint64_t[rates] follows: GPU cycles between two samples, ascending
+  // An array uint64_t[rates] follows. It holds GPU cycles between two samples, in ascending order.
+  uint64_t rates = 0;
 };
 static_assert(sizeof(EuStall) == 80);
-constexpr uint64_t kEuStallBase = 1;  // bit of EuStall::capabilities: the GPU supports sampling, other fields are valid
+// A bit of EuStall::capabilities. The GPU supports sampling, and the other fields are valid.
+constexpr uint64_t kEuStallBase = 1;
 
 struct SetProperty {
   uint64_t next = 0;
-  uint32_t name = 0;  // 0: this extension sets a property
+  uint32_t name = 0;  // 0: the extension sets a property
   uint32_t pad = 0;
   uint32_t property = 0;
   uint32_t pad2 = 0;
@@ -78,6 +81,6 @@ constexpr uint64_t kOpenStream = 0;
 constexpr unsigned kFirstCommand = 0x40;  // number of the first driver-specific ioctl
 constexpr unsigned long kIoctlQuery = _IOWR('d', kFirstCommand + 0x00, DeviceQuery);
 constexpr unsigned long kIoctlObserve = _IOW('d', kFirstCommand + 0x0b, Observation);
-constexpr unsigned long kIoctlEnable = _IO('i', 0x0);  // ioctl of a stream's descriptor
+constexpr unsigned long kIoctlEnable = _IO('i', 0x0);  // ioctl on the descriptor of a stream
 
 }  // namespace gpuprof::backend::drm::xe
