@@ -1,4 +1,4 @@
-// Hooks calls in which the host waits for a device. With a timeout of 0 they do not wait.
+// Hooks calls in which the host waits for a device. Ignores calls with a timeout of 0, because they do not wait.
 #include "base/guard.h"
 #include "base/monotonic_clock.h"
 #include "level_zero/newer_api.h"
@@ -13,7 +13,7 @@ namespace gpuprof::injection::level_zero {
 namespace {
 
 struct Wait {
-  uint64_t correlation;  // 0: no call
+  uint64_t correlation;  // 0: there is no call
   uint64_t start_ns;
 };
 constinit thread_local Wait wait = {};
@@ -33,7 +33,7 @@ void end_wait(const char* function, ze_result_t result) {
   const uint64_t correlation = wait.correlation;
   wait.correlation = 0;
   if (correlation == 0 || (result != ZE_RESULT_SUCCESS && result != ZE_RESULT_NOT_READY)) {
-    return;  // the driver refused the call, so it did not wait
+    return;  // the driver has refused the call, so the host did not wait
   }
   host_wait(correlation, wait.start_ns, now_ns(), function);
 }
@@ -48,7 +48,7 @@ constexpr char kQueue[] = "zeCommandQueueSynchronize";
 constexpr char kList[] = "zeCommandListHostSynchronize";
 constexpr char kFence[] = "zeFenceHostSynchronize";
 
-// Reads the event's time now: the target may reuse the event next.
+// Reads the event's time now, because the target may reuse the event afterwards.
 void ZE_APICALL event_waited(ze_event_host_synchronize_params_t* call_with, ze_result_t result, void* /*data*/,
                              void** /*call*/) {
   const Guard guard;
