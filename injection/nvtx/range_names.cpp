@@ -73,6 +73,7 @@ uint32_t* find_label(uint64_t hash, uint32_t domain, const char* text, size_t le
   }
 }
 
+// Adds a label unless it is known. Needs the lock.
 RangeLabel add_label(uint64_t hash, uint32_t domain, const char* text, size_t length) {
   RangeLabel known = 0;
   uint32_t* slot = find_label(hash, domain, text, length, &known);
@@ -154,8 +155,8 @@ bool matches(RangeText text, uint32_t domain, const char* wanted) {
   return same(text, wanted, name) && same(names.domains[domain], at + 1, length - name - 1);
 }
 
-// Returns whether a name keeps its numbers instead of "[N]". It does if the limits are not reached, or if
-// options()->nvtx_range contains the name.
+// Returns whether a name keeps its numbers instead of "[N]". It does if the limits are not reached, or if the name
+// matches options()->nvtx_range.
 bool stays_exact(uint32_t domain, const char* text, size_t length) {
   if (load_relaxed(&names.label_count) < kExactLabels && names.texts.bytes_kept() < kExactTextBytes) {
     return true;

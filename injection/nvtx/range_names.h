@@ -21,8 +21,8 @@ constexpr uint32_t kExactLabels = 16384;
 // Returns the domain's id. If there are too many domains, the new ones share one id.
 uint32_t range_domain(const char* name, size_t length);
 
-// Returns a name's label. Cuts texts that are longer than 4096 bytes. If options()->nvtx_range contains the name, keeps
-// its numbers.
+// Returns a name's label. Cuts texts that are longer than 4096 bytes. A name that matches options()->nvtx_range always
+// keeps its numbers.
 RangeLabel range_label(uint32_t domain, const char* text, size_t length);
 
 // Returns `label` if it belongs to this domain, else kMoreRanges.

@@ -38,7 +38,7 @@ struct Paths {
   uint32_t slots[kPathSlots];  // path id; 0: free
   Path paths[kMaxPaths];       // the path with id I is at index I - 1
   uint32_t count;              // atomic
-  bool more;
+  bool more;                   // kMorePaths has been sent
 };
 
 struct Open {
@@ -109,6 +109,7 @@ bool emit_path(uint32_t id, uint32_t parent, RangeText domain, RangeText name) {
   return record.name_id != 0 && range(record);
 }
 
+// Adds a path unless it is known. Returns 0 if the record could not be sent. Needs the lock.
 uint32_t add_path(Paths* paths, uint32_t parent, RangeLabel label) {
   uint32_t known = 0;
   uint32_t* slot = find_path(paths, parent, label, &known);
@@ -153,6 +154,7 @@ uint32_t path_below(uint32_t parent, RangeLabel label) {
   return found;
 }
 
+// Removes an open range. Needs the lock.
 void remove_open(uint64_t id) {
   uint32_t index = 0;
   while (index < shared.open_count && shared.open[index].id != id) {

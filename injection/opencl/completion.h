@@ -23,6 +23,7 @@ struct Pending {
   cl_event before;    // event that ends when a command buffer may begin to run; null for other commands
 };
 
+// Frees a command that is not watched.
 void discard(Pending* pending);
 
 // Requests a callback for the command's completion. Takes ownership of `pending` and of one reference to the event.

@@ -206,8 +206,7 @@ void find_functions(Handle library, Functions* functions) {
 // Examines the interpreter. Returns null if gpuprof supports it, else the reason why not.
 const char* examine(Handle library, Functions* functions, PythonLayout* layout) {
   if (dlsym(library, "PyGILState_GetThisThreadState") == nullptr) {
-    // Reported if the version cannot be read. It is not 0, which would mean that there is no Python.
-    layout->wire.version = 0x02070000;
+    layout->wire.version = 0x02070000;  // any unsupported version; 0 would mean "no Python"
     return "PyPy";
   }
   const char* refused = layout_of_python(version_of(library), dlsym(library, "_PyRuntime"), layout);

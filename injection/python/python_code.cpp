@@ -20,7 +20,7 @@ struct Identity {
   uint32_t first_line;
 };
 
-uint32_t last_id = 0;
+uint32_t last_id = 0;  // last code object id of this process, for all tables
 
 bool identify(const PythonLayout& layout, const PythonMemory& memory, uint64_t code, Identity* identity) {
   const gpuprof_python_layout& wire = layout.wire;

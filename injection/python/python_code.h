@@ -22,7 +22,7 @@ constexpr uint32_t kMaxCodeId = kCodeSent - 1;
 // it gets a new id. So a program that creates code endlessly uses bounded memory, and readers need no lock.
 struct CodeEntry {
   uint64_t key;  // hash of the code object's identity; 0: the entry is free, or about to change
-  uint32_t id;
+  uint32_t id;   // may include kCodeSent
   uint32_t pad;
 };
 

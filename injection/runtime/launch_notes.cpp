@@ -18,7 +18,7 @@ constexpr uint64_t kHostBit = kTakenBit << 1;
 constexpr uint64_t kIdMask = (uint64_t{1} << (62 - kFlagBits)) - 1;
 
 // A writer stores the key (id and flags; 0: empty) last. A reader loads it first and again at the end, so it never
-// mixes two launches. Two writers never share a slot, unless their ids differ by 2^17.
+// mixes two launches. Two writers never use a slot at once, because their ids would have to differ by 2^17.
 struct Slot {
   uint64_t key;
   uint64_t thread;  // thread id and range id

@@ -9,11 +9,11 @@ namespace gpuprof::injection {
 enum LaunchFlags : uint32_t {
   kLaunchUnsampled = 1,  // the launch was not chosen for a stack (gpuprof_segment.stack_share)
   kLaunchOutside = 2,    // the launch was outside of options.nvtx_range
-  kLaunchSeveral = 4
+  kLaunchSeveral = 4     // causes more than one GPU_OP
 };
 
 struct LaunchNote {
-  uint32_t flags;
+  uint32_t flags;  // LaunchFlags
   uint32_t tid;
   uint32_t range;
   uint32_t name;  // id of the kernel's name; 0: the launch is not of a kernel, or the name is unknown

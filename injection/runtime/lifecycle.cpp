@@ -68,7 +68,7 @@ void after_fork_in_child() {
   state.alive = &always_alive;
   if (phase == kOn || phase == kConnecting) {
     if (state.segment != nullptr && thread.in_write == 0) {
-      munmap(state.segment, GPUPROF_SEGMENT_BYTES);
+      munmap(state.segment, GPUPROF_SEGMENT_BYTES);  // the segment belongs to the parent
     }
     state.segment = nullptr;
     store_relaxed(&state.phase, uint32_t{kForked});

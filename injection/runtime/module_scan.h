@@ -3,6 +3,7 @@
 
 namespace gpuprof::injection {
 
+// Scans. Takes the loader's lock, so it must not run at a launch.
 void scan_modules();
 
 // Suspend and resume scans around fork(), on the forking thread. Otherwise a scan on another thread may hold the

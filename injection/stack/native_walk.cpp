@@ -351,7 +351,7 @@ Step Walker::run_one() {
   const Step result = step(rule, &frame.cfa);
   const bool no_code = GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_NONE && rule != kNoRuleAfterCall && !exact;
   if (result == Step::astray && no_code && walk_.count > 0) {
-    return result;
+    return result;  // the previous step was wrong
   }
   frame.word = (pc & GPUPROF_WORD_ADDRESS) | (exact ? GPUPROF_WORD_EXACT : 0);
   ++walk_.count;
