@@ -81,11 +81,11 @@ __global__ void stray(float* out, int steps) {
   float x = threadIdx.x;
   for (int i = 0; i < steps; ++i) {
     if ((threadIdx.x + i) % 2 == 0) {
-      x = sqrtf(x) * 0.999f + 1.0f;  // path of the even threads
+      x = sqrtf(x) * 0.999f + 1.0f;
       x = sqrtf(x + 3.0f) * 0.999f + 1.0f;
       x = sqrtf(x + 5.0f) * 0.999f + 1.0f;
     } else {
-      x = __expf(-x) * 0.5f + 1.0f;  // path of the odd threads
+      x = __expf(-x) * 0.5f + 1.0f;
       x = __expf(-x - 1.0f) * 0.5f + 1.0f;
       x = __expf(-x - 2.0f) * 0.5f + 1.0f;
     }

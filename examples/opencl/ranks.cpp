@@ -70,7 +70,6 @@ void smooth(const Rank& rank, cl_int work) {
   run(rank, rank.relax, work);
 }
 
-// All ranks continue when the last one arrives.
 void all_reduce(const Rank& rank) {
   cl_int status = CL_SUCCESS;
   cl_event met = clCreateUserEvent(rank.session.context, &status);

@@ -8,8 +8,8 @@ namespace gpuprof::injection {
 
 struct ThreadState {
   uint32_t ring_plus_one;  // 0: no ring is chosen yet
-  uint32_t tid;            // 0: not read yet
-  uint32_t launches;       // number of launches on this thread; one in 64 of them is timed
+  uint32_t tid;
+  uint32_t launches;  // number of launches on this thread; one in 64 of them is timed
   uint32_t in_guard;
   uint32_t in_write;     // Nesting depth of writes to rings or names. While it is not 0, the segment must stay mapped.
   uint32_t random;       // state of the random number generator that chooses launches for stacks; 0: not seeded
@@ -23,7 +23,6 @@ struct ThreadState {
   uint32_t in_module_scan;
 };
 
-// constinit avoids a check at each access.
 inline constinit thread_local ThreadState current_thread = {};
 
 inline ThreadState& thread_state() {

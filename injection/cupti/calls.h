@@ -22,14 +22,14 @@ enum class CallKind : uint8_t {
   memory,           // allocates or frees memory
   unloads_code,     // unloads code of one context
   drops_code,       // destroys contexts, and so unloads their code
-  begins_capture,   // starts to capture the work of a stream as a graph
+  begins_capture,
   ends_capture,
-  copies_graph,     // copies a graph; the new nodes are copies of its nodes
-  updates_graph,    // copies parameters of a graph's nodes to the nodes of an executable graph
-  makes_condition,  // creates a condition for a conditional node
+  copies_graph,   // copies a graph; the new nodes are copies of its nodes
+  updates_graph,  // copies parameters of a graph's nodes to the nodes of an executable graph
+  makes_condition,
   adds_kernel_node,
   adds_node,
-  sets_kernel_node,  // sets the kernel of a node in a graph
+  sets_kernel_node,
   sets_node,
   sets_exec_kernel_node,  // sets the kernel of a node in an executable graph
   sets_exec_node

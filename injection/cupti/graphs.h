@@ -18,8 +18,8 @@ struct OpenCall {
   bool captured;      // true: the launch was captured as a graph node
   uint32_t counted;   // Pass it to end_counted_launch(). 0: instructions of this launch are not counted.
   uint64_t start_ns;  // start of the call; 0: not measured
-  ExactRange range;   // CUPTI range that was opened to sample this launch
-  uint32_t name;      // name id of the kernel that the call launches or sets in a node; 0: no kernel, or unknown
+  ExactRange range;
+  uint32_t name;  // name id of the kernel that the call launches or sets in a node; 0: no kernel, or unknown
 };
 
 void begin_graph_call(const CUpti_CallbackData& data, OpenCall* call);

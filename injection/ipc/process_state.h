@@ -24,7 +24,7 @@ struct ProcessState {
   // Points to a 1 in a page that a forked child sees as zero, even if the fork system call ran no fork handlers.
   const uint32_t* alive;
   void (*fork_callback)();
-  bool fork_handler;  // true: the fork handler is installed
+  bool fork_handler;
   char backend[16];
   // Address to connect to; empty: use the environment.
   char socket[108];

@@ -7,7 +7,6 @@
 
 namespace gpuprof::injection {
 
-// Returns the calling thread's ring.
 gpuprof_ring& ring_of(gpuprof_segment* segment, ThreadState& thread);
 
 // Writes one record: `head`, `text`, and zeros up to a multiple of 8 bytes. Fills in the header of `head` except

@@ -19,9 +19,9 @@ constexpr uint64_t kMeasureAgainNs = 500000000;
 
 struct Device {
   ze_device_handle_t handle;
-  ze_driver_handle_t driver;  // null if no known driver has this device
-  uint32_t parent_plus_one;   // number of the parent device plus 1; 0: the device is not a sub-device
-  uint32_t announced_to;      // id of the source that has announced this device
+  ze_driver_handle_t driver;
+  uint32_t parent_plus_one;  // number of the parent device plus 1; 0: the device is not a sub-device
+  uint32_t announced_to;     // id of the source that has announced this device
   uint32_t lock;
   bool asked;  // the rate of the device's clock is known
   uint64_t measured_ns;

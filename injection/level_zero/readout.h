@@ -33,7 +33,7 @@ struct Recorded {
   uint32_t count;
   uint32_t room;
   uint32_t with_users;  // number of commands that signal an event of the target
-  uint32_t running;     // number of running readouts
+  uint32_t running;
   bool abandoned;
   bool cannot_query;  // the list runs on a copy-only engine, which cannot copy event times
   bool untimed;       // The list is no longer timed, because other lists signal its events too or the device failed.

@@ -20,7 +20,7 @@ namespace {
 // take 768 KiB per connection. After kExactPaths paths, names in new paths have "[N]" in place of numbers.
 constexpr uint32_t kExactPaths = 16384;
 constexpr uint32_t kMaxPaths = 2 * kExactPaths;
-constexpr uint32_t kMaxOpen = 256;  // limit on the start/end ranges that are open at once
+constexpr uint32_t kMaxOpen = 256;
 // limit on the pushed ranges of a thread that are stored; deeper ones are only counted
 constexpr uint32_t kMaxDepth = 64;
 

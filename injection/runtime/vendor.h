@@ -16,7 +16,6 @@ struct Vendor {
   void (*forked)();
   // Runs when the process ends. May wait, with a limit. May be null.
   void (*exiting)();
-  // true: recording continues in a forked child.
   bool works_in_forked_child;
 
   // Functions for an interface that buffers records, for which service_thread.h runs a thread. Null for other

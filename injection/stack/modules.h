@@ -18,7 +18,6 @@ struct Module {
 // Returns false if no file with .eh_frame_hdr contains `pc`. Callable from any thread and signal handler.
 bool find_module(uint64_t pc, Module* module);
 
-// The parts of a module that a walk reads.
 struct ModuleParts {
   unwind::Bytes tables;  // the segment that holds the module's unwind tables
   uint64_t marks[4];     // each is the address of 16 bytes that differ between files; 0: unused

@@ -95,9 +95,9 @@ struct CUpti_ModuleResourceData {
 
 struct CUpti_GraphData {
   CUgraph graph;
-  CUgraph originalGraph;  // the graph from which `graph` was cloned, if it is a clone
+  CUgraph originalGraph;
   CUgraphNode node;
-  CUgraphNode originalNode;  // the node from which `node` was cloned, if it is a clone
+  CUgraphNode originalNode;
   CUgraphNodeType nodeType;
   CUgraphNode dependency;
   CUgraphExec graphExec;

@@ -41,7 +41,7 @@ struct Calls {
 Calls calls = {};
 
 struct Origin {
-  uint32_t device = UINT32_MAX;           // device number; UINT32_MAX: unknown
+  uint32_t device = UINT32_MAX;
   GetBaseAddress base_address = nullptr;  // the function of the device's driver; null if the driver lacks it
 };
 

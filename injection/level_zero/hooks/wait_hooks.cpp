@@ -13,7 +13,7 @@ namespace gpuprof::injection::level_zero {
 namespace {
 
 struct Wait {
-  uint64_t correlation;  // 0: there is no call
+  uint64_t correlation;
   uint64_t start_ns;
 };
 constinit thread_local Wait wait = {};

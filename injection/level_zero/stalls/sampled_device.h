@@ -28,8 +28,8 @@ struct StallWork {
   StallBuffers* buffers;
   StallSums* sums;
   bool (*may_call)();
-  uint64_t drops;     // number of reads in which the driver reported missing samples
-  uint64_t reopened;  // number of streams that were opened again
+  uint64_t drops;  // number of reads in which the driver reported missing samples
+  uint64_t reopened;
 };
 
 // Opens the device's stream. Callable from any thread before the device is kOn.

@@ -7,7 +7,7 @@
 namespace gpuprof::injection::level_zero {
 
 constexpr uint32_t kMaxReasons = 16;
-constexpr uint32_t kMaxSubDevices = 16;  // limit on the sub-devices of a device
+constexpr uint32_t kMaxSubDevices = 16;
 
 struct StallSample {
   uint64_t address = 0;

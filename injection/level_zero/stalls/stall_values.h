@@ -10,7 +10,7 @@
 
 namespace gpuprof::injection::level_zero {
 
-constexpr uint32_t kMaxMetrics = 64;         // limit on the metrics of a group
+constexpr uint32_t kMaxMetrics = 64;
 constexpr uint32_t kNoReason = kMaxReasons;  // value of StallLayout::reason for a metric that is not a sample count
 
 struct StallLayout {
