@@ -74,7 +74,7 @@ static long send_piece(__u32 index, struct lines_context* context) {
   lines->offset = offset;
   lines->count = count;
   if (read_user(lines->bytes, count, context->from + offset) != 0) {
-    /* the code event has announced this number of bytes, so zeros are sent in their place */
+    /* The code event has announced these bytes, so zeros are sent in their place. */
     __builtin_memset(lines->bytes, 0, 16);
   }
   if (bpf_ringbuf_output(&events, lines, __builtin_offsetof(struct gpuprof_bpf_lines, bytes) + count,
@@ -158,7 +158,7 @@ static __always_inline __u64 code_identity(struct slot* slot, __u64 code) {
                        slot, python->code_qualname != GPUPROF_PYTHON_NONE ? python->code_qualname : python->code_name));
   hash = mix(mix(hash, object_word(slot, python->code_filename)), line_table);
   hash = mix(hash, (__u32)object_word(slot, python->code_first_line));
-  /* size, hash and first bytes of the line table */
+  /* Reads the size, the hash and the first bytes of the line table. */
   if (read_user(words, sizeof(words), line_table + python->bytes_size) == 0) {
     hash = mix(mix(mix(mix(mix(hash, words[0]), words[2]), words[3]), words[4]), words[5]);
   }

@@ -26,7 +26,7 @@ inline void expect_all(long rounds) {
   expect("kernel.second_case", rounds);
   expect("kernel.first_case", 0);
   expect("site.switch_to_second", rounds);
-  // launches of loops, their copies, IF nodes and SWITCH nodes
+  // Launches of loops, their copies, IF nodes and SWITCH nodes.
   expect("launches", 4 * rounds + 4 * rounds + 2 * rounds + rounds);
   expect("records", few + many + 2 * rounds + 4 * rounds + 2 * rounds + rounds);
 }

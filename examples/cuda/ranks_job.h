@@ -23,7 +23,7 @@ constexpr int kUsage = 2;
 constexpr int kNotHere = 77;  // exit code if NCCL or GPUs are missing, so that the test is skipped
 constexpr long kMostWork = 2'000'000'000;
 constexpr long kMostRanks = 64;
-// descriptor of the shared memory; it stays open when this program is executed again as a rank
+// Descriptor of the shared memory; it stays open when this program is executed again as a rank.
 constexpr int kSharedFd = 57;
 // This variable marks the processes that this program starts as ranks. RANK cannot, because another launcher may have
 // set it.

@@ -39,7 +39,7 @@ kernel void relax(global float* x, int steps) {
   x[get_global_id(0)] = v;
 })";
 
-// descriptor of the shared memory; it stays open when this program is executed again as a rank
+// Descriptor of the shared memory; it stays open when this program is executed again as a rank.
 constexpr int kSharedFd = 57;
 
 struct Shared {

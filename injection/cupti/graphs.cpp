@@ -22,7 +22,7 @@ constexpr CUpti_CallbackIdResource kCallbacks[] = {CUPTI_CBID_RESOURCE_GRAPHNODE
 constexpr CUpti_CallbackIdResource kUpdateCallbacks[] = {CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED,
                                                          CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS};
 
-// id of the node from which the thread's current graph update takes parameters; 0: no node
+// Id of the node from which the thread's current graph update takes parameters; 0: no node.
 constinit thread_local uint64_t updating_from = 0;
 
 struct Wait {

@@ -15,7 +15,7 @@
 namespace gpuprof::injection::cupti {
 namespace {
 
-// possible error of GPU times relative to CPU times
+// Possible error of GPU times relative to CPU times.
 constexpr uint64_t kClockSlackNs = 1'000'000;
 
 struct NameState {

@@ -17,7 +17,7 @@ struct Session {
   uint32_t devices_named;   // atomic; 1: DEVICE records were emitted
   // Atomic. 1: the last flush has begun. CUPTI delivers unfinished work in it, as records without an end time.
   uint32_t ending;
-  // atomic; number of records with valid times, so that the recorder can check the profile's sums
+  // Atomic; number of records with valid times, so that the recorder can check the profile's sums.
   uint64_t valid_records;
   uint64_t valid_ns;          // sum of the durations of the records counted in valid_records, in ns
   bool whole_graphs;          // GRAPH_TRACE is on during the complete recording

@@ -42,7 +42,7 @@ enum Finalize : uint32_t {
 };
 
 CUpti_SubscriberHandle subscriber = nullptr;
-// true on the thread that requested the detach. This thread makes a driver call, and CUPTI detaches during that call,
+// True on the thread that requested the detach. This thread makes a driver call, and CUPTI detaches during that call,
 // which takes about 2 s.
 constinit thread_local bool may_finalize = false;
 // Atomic. 1: any thread may detach, because CUPTI did not report the driver call of the requesting thread.

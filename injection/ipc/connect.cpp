@@ -125,7 +125,7 @@ int receive_answer(int fd, gpuprof_welcome* welcome) {
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = control;
-  // exactly one descriptor: CMSG_SPACE could accept a second one, which would leak
+  // This is the length of exactly one descriptor. CMSG_SPACE could accept a second one, which would leak.
   message.msg_controllen = CMSG_LEN(sizeof(int));
   const uint64_t deadline = now_ns() + kTimeoutSeconds * 1000000000ULL;
   ssize_t received = 0;

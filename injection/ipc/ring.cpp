@@ -148,7 +148,7 @@ bool write(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, co
       break;
     }
     if (!stay && ++full < GPUPROF_RING_COUNT) {
-      // goes to the next ring, so that a burst of one thread may use all rings
+      // Goes to the next ring, so that a burst of one thread may use all rings.
       thread.ring_plus_one = (index + 1) % GPUPROF_RING_COUNT + 1;
     } else if (!wait_for_space(segment, index, naps++)) {
       break;

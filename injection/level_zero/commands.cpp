@@ -24,7 +24,7 @@ namespace {
 
 struct Append {
   Pending* pending;
-  // the target's event, while a library event replaces it in the call; null: the target passed no event
+  // The target's event, while a library event replaces it in the call; null: the target passed no event.
   ze_event_handle_t theirs;
   bool ours;  // the driver got a library event instead of the target's
   bool immediate;

@@ -13,7 +13,7 @@ namespace gpuprof::injection::level_zero {
 namespace {
 
 constexpr uint32_t kFewestWorks = 16;
-// limit on the executions whose times are not read yet; each needs a readout list
+// Limit on the executions whose times are not read yet; each needs a readout list.
 constexpr uint64_t kMostRunning = 4096;
 
 // Protected by Locked.

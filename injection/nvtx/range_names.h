@@ -11,7 +11,7 @@ namespace gpuprof::injection {
 using RangeLabel = uint32_t;
 
 constexpr uint32_t kDefaultDomain = 0;
-// the label of ranges whose names could not be stored; its text is "[more ranges]"
+// The label of ranges whose names could not be stored; its text is "[more ranges]".
 constexpr RangeLabel kMoreRanges = 1;
 
 // This many names are stored exactly. In later names, numbers become "[N]". So a program with endless new names ("step

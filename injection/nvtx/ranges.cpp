@@ -21,7 +21,7 @@ namespace {
 constexpr uint32_t kExactPaths = 16384;
 constexpr uint32_t kMaxPaths = 2 * kExactPaths;
 constexpr uint32_t kMaxOpen = 256;
-// limit on the pushed ranges of a thread that are stored; deeper ones are only counted
+// Limit on the pushed ranges of a thread that are stored; deeper ones are only counted.
 constexpr uint32_t kMaxDepth = 64;
 
 constexpr uint32_t kPathSlots = 4 * kMaxPaths;
@@ -363,7 +363,7 @@ void new_generation() {
 }
 
 void after_fork_in_child() {
-  // the thread that holds the lock may exist only in the parent; its unfinished changes are not visible
+  // The thread that holds the lock may exist only in the parent; its unfinished changes are not visible.
   store_release(&shared.lock, 0U);
   unlock_range_names();
   stack.tid = 0;

@@ -10,7 +10,7 @@ namespace gpuprof::injection::opencl {
 struct Memory {
   const void* handle;  // a cl_mem, or the start address of shared virtual memory
   uint64_t bytes;
-  // correlation id of the call that released the user's last reference; 0: no such call, or it was not recorded
+  // Correlation id of the call that released the user's last reference; 0: no such call, or it was not recorded.
   uint64_t released;
   uint32_t device;      // UINT32_MAX: the memory is not tied to one device
   uint32_t tid;         // id of the thread that made the call `released`

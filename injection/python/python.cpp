@@ -25,7 +25,7 @@ constexpr uint32_t kBeforeFirst = UINT32_MAX;
 
 // Functions of the interpreter, which take no lock and do not need the GIL.
 struct Functions {
-  // returns the state of this thread; before Python 3.12, the state of the thread that holds the GIL
+  // Returns the state of this thread; before Python 3.12, the state of the thread that holds the GIL.
   void* (*current)();
   void* (*of_thread)();  // returns the thread state that this thread used last
   int (*is_initialized)();
@@ -97,7 +97,7 @@ int is_candidate(dl_phdr_info* info, size_t /*bytes*/, void* /*context*/) {
 }
 
 bool has_candidate() {
-  // unlike dlsym(), dl_iterate_phdr() does not wait for constructors of libraries
+  // Unlike dlsym(), dl_iterate_phdr() does not wait for constructors of libraries.
   return dl_iterate_phdr(is_candidate, nullptr) != 0;
 }
 
@@ -113,13 +113,13 @@ bool find_interpreter(Handle* library) {
     Dl_info info = {};
     void* function = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
     const bool known = function != nullptr && dladdr(function, &info) != 0 && info.dli_fname != nullptr;
-    // a name without a slash would make dlopen() search the library path
+    // A name without a slash would make dlopen() search the library path.
     if (known && strchr(info.dli_fname, '/') != nullptr) {
       static_cast<void>(dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD));
     }
     return true;
   }
-  // static, because it is too large for the stack of an arbitrary thread; protected by `searching`
+  // Static, because it is too large for the stack of an arbitrary thread; protected by `searching`.
   static Candidate candidate;
   constexpr uint32_t kMaxCandidates = 16;
   for (uint32_t i = 0; i < kMaxCandidates; ++i) {
@@ -467,7 +467,7 @@ class EndWatch {
 // Walks all frames. Returns false if memory has invalid contents or the interpreter has begun to finalize.
 template <bool kCareful>
 bool walk_frames(gpuprof_segment* segment, uint64_t thread, const EndWatch& watch, PythonWalk* walk) {
-  // a local copy, so that the compiler need not reload it after each store
+  // A local copy, so that the compiler need not reload it after each store.
   const PythonLayout layout = python_here.layout;
   FrameWalk<kCareful> frames(layout);
   if (!is_this_thread(layout, FrameMemory<kCareful>::any(), thread) || !frames.begin(thread) || watch.ended()) {
@@ -583,7 +583,7 @@ void reset_python() {
   reset_code();
   store_relaxed(&python_here.reported, 0U);
   if (load_relaxed(&python_here.searching) != static_cast<uint32_t>(getpid())) {
-    // a thread of the parent may have set it, which does not exist in a forked child
+    // A thread of the parent may have set it. That thread does not exist in a forked child.
     store_relaxed(&python_here.searching, 0U);
   }
 }

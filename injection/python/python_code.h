@@ -39,7 +39,7 @@ struct CodeTable {
   uint32_t sets_lock;
   uint32_t scratch_lock;
   uint32_t victim;
-  // buffer for one CODE record, which is too large for a thread's stack
+  // Buffer for one CODE record, which is too large for a thread's stack.
   char scratch[kMaxCodeText + kMaxCodeText + kMaxCodeLineTable];
 };
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): it is zero

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kMaxModules = 1U << 16;
 constexpr uint32_t kMaxTries = 64;
-// limit on the code that is stored but not sent; also the recorder's limit for one object
+// Limit on the code that is stored but not sent; also the recorder's limit for one object.
 constexpr size_t kMaxKeptBytes = size_t{256} << 20;
 
 struct Module {

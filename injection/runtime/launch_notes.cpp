@@ -47,7 +47,7 @@ bool remember_launch(uint64_t correlation, const LaunchNote& note) {
   }
   Slot& slot = slot_of(slots, correlation);
   store_relaxed(&slot.key, uint64_t{0});
-  // release: a thread that reads the new value of `thread` also sees the empty key
+  // Release: a thread that reads the new value of `thread` also sees the empty key.
   store_release(&slot.thread, uint64_t{note.tid} << 32U | note.range);
   store_release(&slot.name, uint64_t{note.name});
   store_release(&slot.key, key_of(correlation) | note.flags);

@@ -41,7 +41,7 @@ struct ServiceThread {
   bool worked = false;  // true: something was launched at some time
   bool recording = false;
   uint32_t silent_ticks = 0;  // number of successive ticks without a heartbeat of the recorder
-  // time at which recording stopped because the recorder was silent; 0: recording has not stopped
+  // Time at which recording stopped because the recorder was silent; 0: recording has not stopped.
   uint64_t left_ns = 0;
 };
 ServiceThread service;

@@ -5,7 +5,7 @@
 namespace gpuprof::injection {
 
 struct Vendor {
-  // name of the backend in the handshake; also the prefix of the META keys that the shared runtime writes
+  // Name of the backend in the handshake; also the prefix of the META keys that the shared runtime writes.
   const char* name;
 
   // Loads libraries before the connection, so that the recorder sees their mappings. Not called when attaching.

@@ -70,7 +70,7 @@ class Walker {
   NativeWalk& walk_;
   WalkMemory& memory_;
   Registers regs_;
-  // used part of the thread's own stack; memory below it is not read, because it may be unmapped
+  // Used part of the thread's own stack; memory below it is not read, because it may be unmapped.
   StackRange own_ = {0, 0};
   bool cached_;
   bool by_frame_pointer_ = false;  // pc was found through the fp register, which need not be a frame pointer
@@ -252,7 +252,7 @@ void Walker::take_over(const LastStack& last, uint32_t from) {
     const LastFrame frame = last.frames[from + i];
     kept.frames[begin + i] = frame;
     frames[begin + i].word = frame.pc;
-    // for the outermost frame this value is wrong; the code below sets it
+    // For the outermost frame this value is wrong; the code below replaces it.
     frames[begin + i].cfa = last.frames[from + i + 1].sp;
   }
   walk_.count = begin + taken;
@@ -357,7 +357,7 @@ Step Walker::run_one() {
   ++walk_.count;
   LastStack& kept = memory_.current();
   if (result == Step::on) {
-    // later walks cannot reuse this frame, because the words that were read for it are not stored
+    // Later walks cannot reuse this frame, because the words that were read for it are not stored.
     kept.first = walk_.count;
   } else if (const CachedRule cached = load_rule(at);
              GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_END && !exact && cached.is_of(at)) {

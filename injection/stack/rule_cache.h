@@ -39,7 +39,7 @@ inline RuleSet& rule_set(uint64_t at) {
 }
 
 inline CachedRule load_entry(const CachedRule& entry) {
-  // acquire, so that `known` already holds the entry's module
+  // Acquire, so that `known` already holds the entry's module.
   return {load_acquire(&entry.key), load_acquire(&entry.rule)};
 }
 

@@ -40,7 +40,7 @@ struct alignas(4096) Slot {
 struct Memory {
   Slot slots[kSlots];
   uint64_t sent[1U << kSetsLog2][kWays];
-  // bit i: ring i has a description of the module; upper 16 bits: epoch
+  // Bit i: ring i has a description of the module; upper 16 bits: epoch.
   uint32_t described_rings[WalkMemory::kMaxModules];
   uint32_t epoch;  // differs for each connection; entries of other epochs are ignored
 };
@@ -207,7 +207,7 @@ Taken merge(gpuprof_segment* segment, const void* python, const NativeWalk& nati
   MergeInput input = {native.frames, native.count, slot.python, 0, native.sp, 0, 0};
   const gpuprof_python_layout layout = python_layout();
   if (python != nullptr) {
-    // frames that were not walked may include a signal frame
+    // Frames that were not walked may include a signal frame.
     const bool careful = native.in_signal != 0 || native.truncated != 0;
     walk_python(segment, python, careful, &frames);
   }

@@ -139,7 +139,7 @@ bool open_by_pattern(Library* library, const char* pattern, const char* below, i
   glob_t found = {};
   bool opened = false;
   if (glob(full, 0, nullptr, &found) == 0) {
-    // starts with the newest version, because glob sorts by name
+    // Starts with the newest version, because glob sorts by name.
     for (size_t i = found.gl_pathc; i > 0 && !opened; --i) {
       opened = open_in_folder(library, found.gl_pathv[i - 1], major);
     }

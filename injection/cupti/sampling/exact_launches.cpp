@@ -29,7 +29,7 @@ struct Exact {
   uint64_t too_dear;  // atomic; number of launches not sampled because the time budget was used up
 };
 constinit Exact exact = {};
-// atomic; number of launches of each chosen kernel, indexed by name id
+// Atomic; number of launches of each chosen kernel, indexed by name id.
 constinit uint32_t launches[GPUPROF_CHOSEN_NAMES] = {};
 
 // Returns whether the recorder has decided about sampling this kernel. At the first launch with a new name, waits for

@@ -108,7 +108,7 @@ Hook append_hook(const char* name, void(ZE_APICALL* before)(Parameters*, ze_resu
   return {name, as_callback(before), as_callback(appended<Parameters>), required};
 }
 
-// value of `required` for a function that the loader may lack: an extension, or newer than Level Zero 1.8
+// Value of `required` for a function that the loader may lack: an extension, or newer than Level Zero 1.8.
 constexpr bool kOptional = false;
 
 }  // namespace

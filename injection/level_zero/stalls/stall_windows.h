@@ -30,7 +30,7 @@ class StallWindows {
     uint32_t number = 0;  // 0: no SAMPLES record of this window has been emitted
     uint64_t handed = 0;
     uint64_t dropped = 0;
-    // start of an earlier window that did not fit into the ring and is included in this one; 0: no such window
+    // Start of an earlier window that did not fit into the ring and is included in this one; 0: no such window.
     uint64_t since_ns = 0;
   };
   [[nodiscard]] uint32_t part_of_set(uint32_t set, uint32_t sets) const;
