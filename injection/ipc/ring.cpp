@@ -94,7 +94,7 @@ void count_unwritten(gpuprof_ring& ring, uint32_t type, gpuprof_loss why) {
     case GPUPROF_RECORD_GPU_OP:
       add_relaxed(&ring.lost[why], uint64_t{1});
       break;
-    case GPUPROF_RECORD_LAUNCH:  // the function that emits these counts the launch
+    case GPUPROF_RECORD_LAUNCH:  // the caller counts the loss of these records
     case GPUPROF_RECORD_STACK:
     case GPUPROF_RECORD_MODULE:
     case GPUPROF_RECORD_PYTHON:  // sent again later

@@ -341,7 +341,7 @@ void report_executions(bool may_wait) {
 
 void report_oldest_executions() {
   constexpr uint64_t kMany = 64;
-  // Each launch adds one execution. Reporting two per launch reduces the number of unreported ones.
+  // Each launch adds one execution. So if each launch reports two, fewer and fewer are left.
   constexpr uint64_t kLooks = 2;
   if (load_relaxed(&running_count) > kMany) {
     look_at(kLooks, false);

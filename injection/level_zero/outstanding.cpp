@@ -138,7 +138,7 @@ void report_finished(uint32_t most, bool may_wait) {
 
 void report_oldest() {
   constexpr uint64_t kMany = 4096;  // launches in 200 ms, the interval of the service thread, at 20 000 per second
-  // Each launch adds one command. Reporting two per launch reduces the number of unreported ones.
+  // Each launch adds one command. So if each launch reports two, fewer and fewer are left.
   constexpr uint32_t kLooks = 2;
   if (load_relaxed(&pending_count) > kMany) {
     report_finished(kLooks, false);

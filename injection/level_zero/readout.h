@@ -13,7 +13,7 @@ struct Readout {
   Readout* next;  // the next running readout, or the next idle one of `recorded`
   Recorded* recorded;
   ze_command_list_handle_t list;
-  ze_kernel_timestamp_result_t* times;  // The device copies the times to here. Null: the host reads the events.
+  ze_kernel_timestamp_result_t* times;  // memory to which the device copies the times; null: the host reads the events
   OwnEvent* done;
   const void* target;  // queue or immediate list on which the list was executed
   uint64_t correlation;

@@ -356,7 +356,7 @@ int level_of(const Stack& s, uint32_t index) {
 }
 
 void new_generation() {
-  // Skips 0, which means in a thread that nothing is cached.
+  // Skips 0: in a thread, generation 0 means that nothing is cached.
   if (__atomic_add_fetch(&shared.generation, 1U, __ATOMIC_ACQ_REL) == 0) {
     __atomic_add_fetch(&shared.generation, 1U, __ATOMIC_ACQ_REL);
   }

@@ -37,7 +37,7 @@ struct CommandBuffer {
 
 constinit HandleTable<CommandBuffer, 64> buffers;
 constinit uint32_t lock = 0;
-constinit uint32_t noted_to = 0;  // id of the source that has the note about command buffers
+constinit uint32_t noted_to = 0;  // id of the source that has emitted the note about command buffers
 
 constinit clCreateCommandBufferKHR_fn create_driver = nullptr;
 constinit clRetainCommandBufferKHR_fn retain_driver = nullptr;

@@ -22,7 +22,7 @@ namespace {
 struct Unknown {
   char function[64] = "";
   uint64_t reported = 0;  // number of calls that were already counted as lost work or ignored
-  uint32_t noted_to = 0;  // id of the source that has the note about this function
+  uint32_t noted_to = 0;  // id of the source that has emitted the note about this function
 };
 
 constinit Unknown unknown[kStubs];

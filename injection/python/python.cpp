@@ -42,7 +42,7 @@ struct Python {
   uint32_t reported = 0;   // 1: the result was reported to the recorder
   uint32_t proven = 0;     // 1: a complete walk has found valid frames
   uint64_t doubted = 0;    // the first thread with an invalid stack, while `proven` is 0
-  uint32_t doubts = 0;     // number of further invalid stacks of that thread
+  uint32_t doubts = 0;     // number of further invalid stacks of the thread `doubted`
   uint64_t loaded = 0;     // number of libraries that were loaded before the last search
   const char* refused = nullptr;
   Functions functions = {};

@@ -76,7 +76,7 @@ class Walker {
   bool by_frame_pointer_ = false;  // pc was found through the fp register, which need not be a frame pointer
   bool return_address_ = true;     // true: pc is a return address; it is not after a signal frame
   uint32_t switches_ = 0;
-  uint32_t last_from_ = 0;  // frames of the last walk below this index are not compared any more
+  uint32_t last_from_ = 0;  // frames of the last walk with a lower index are not compared any more
 };
 
 // Reads the thread's own stack directly. Reads other memory into a window, by a system call.
@@ -277,7 +277,7 @@ void Walker::run_plain() {
   const uint32_t capacity = walk_.capacity;
   const LastStack& last = memory_.last();
   LastStack& kept = memory_.current();
-  uint32_t same = last_from_;  // index of the frame of the last walk to compare next
+  uint32_t same = last_from_;  // index of the last walk's frame that is compared next
   uint32_t count = walk_.count;
   Registers regs = regs_;
   while (count < capacity && regs.pc != 0) {
@@ -351,7 +351,7 @@ Step Walker::run_one() {
   const Step result = step(rule, &frame.cfa);
   const bool no_code = GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_NONE && rule != kNoRuleAfterCall && !exact;
   if (result == Step::astray && no_code && walk_.count > 0) {
-    return result;  // the previous step was wrong
+    return result;  // the previous step was wrong, because pc is not in code
   }
   frame.word = (pc & GPUPROF_WORD_ADDRESS) | (exact ? GPUPROF_WORD_EXACT : 0);
   ++walk_.count;

@@ -36,7 +36,7 @@ struct alignas(8) CUpti_PCSamplingPCData {
 struct alignas(8) CUpti_PCSamplingData {
   size_t size;
   size_t collectNumPcs;   // capacity of pPcData
-  uint64_t totalSamples;  // number of samples in user code, in other code, and dropped
+  uint64_t totalSamples;  // samples in user code + samples in other code + dropped samples
   uint64_t droppedSamples;
   size_t totalNumPcs;  // number of entries that CUPTI has written to pPcData
   size_t remainingNumPcs;

@@ -24,7 +24,7 @@ struct Exact {
   uint32_t captures;  // atomic; number of graph captures in progress on all threads
   uint64_t begin_ns;
   uint64_t spent_ns;  // atomic
-  uint64_t sampled;   // atomic; number of launches
+  uint64_t sampled;   // atomic; number of launches that were sampled
   uint64_t missed;    // atomic; number of selected launches that were not sampled
   uint64_t too_dear;  // atomic; number of launches not sampled because the time budget was used up
 };

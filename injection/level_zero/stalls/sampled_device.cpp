@@ -12,7 +12,7 @@ namespace gpuprof::injection::level_zero {
 namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
-constexpr uint64_t kLagNs = 20 * kMillisecond;     // A sample can be read at most this long after it was taken.
+constexpr uint64_t kLagNs = 20 * kMillisecond;     // A sample becomes readable at most this long after it was taken.
 constexpr uint64_t kRetryNs = 100 * kMillisecond;  // delay before a lost stream is reopened
 constexpr uint32_t kMaxTries = 100;     // limit on successive attempts to reopen a stream without a successful read
 constexpr int kMaxReads = 64;           // limit on the reads of a stream per poll iteration

@@ -47,7 +47,7 @@ struct Sampling {
   // Protected by the mutex:
   Stage stage;
   uint32_t asked;   // number of reads that other threads have requested
-  uint32_t served;  // number of these reads that are complete
+  uint32_t served;  // number of requested reads that are complete
   // Used only by the reader thread:
   ReaderMemory* memory;
   StallWork work;
