@@ -29,7 +29,7 @@ void stack_here(uint64_t correlation);
 // GPUPROF_CORRELATION_HOST.
 uint64_t stack_of_host_call();
 
-// launch() times one launch in 64. If next_launch_timed() returns true before launch(), the vendor's part measures its
+// launch() times one launch in 64. If next_launch_timed() returns true before launch(), the vendor's code measures its
 // own time around launch(), and adds it with add_overhead(). Times above 100 us count as 100 us, because the thread was
 // then descheduled.
 [[nodiscard]] bool next_launch_timed();

@@ -27,7 +27,7 @@ bool start_attached(const char* backend, const char* socket, const char* token, 
 void disable(const char* reason);
 
 // Returns whether the last heartbeat is older than GPUPROF_RECORDER_GONE_NS, because the recorder was killed or
-// stopped. The vendor's part then stops recording and checks again periodically.
+// stopped. The vendor's code in this library then stops recording and checks again periodically.
 [[nodiscard]] bool recorder_silent();
 
 // Returns active() && !recorder_silent(). Checks recorder_silent() only in 1 of 64 calls per thread. For interfaces
