@@ -7,7 +7,7 @@
 
 /* Without a rule, a value of fp is a frame pointer only if it is at most this far above sp. */
 #define FARTHEST_FRAME_POINTER (1u << 20)
-#define MAX_SWITCHES 16 /* limit on stack switches per walk */
+#define MAX_SWITCHES 16
 
 enum step_result {
   STEP_ON = 0,

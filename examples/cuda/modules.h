@@ -30,7 +30,6 @@ inline std::string name_of(long number) {
   return name;
 }
 
-// A kernel that was loaded as a module or as a library.
 class Loaded {
  public:
   Loaded(const std::string& image, const std::string& name, bool as_library) {

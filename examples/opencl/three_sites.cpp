@@ -59,7 +59,6 @@ void set_steps(cl_kernel kernel, cl_int steps) {
   check(clSetKernelArg(kernel, 1, sizeof(steps), &steps), "clSetKernelArg");
 }
 
-// Number of steps of a launch, for each function that launches.
 struct Steps {
   cl_int assemble = 0;
   cl_int solve = 0;

@@ -18,7 +18,6 @@ inline uint64_t local_ns() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000ULL + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Converts a time of local_ns() to the recorder's time.
 inline uint64_t recorder_time(uint64_t local) {
   return local + static_cast<uint64_t>(load_relaxed(&recorder_clock_offset));
 }

@@ -7,7 +7,7 @@
 namespace gpuprof::injection {
 
 struct ThreadState {
-  uint32_t ring_plus_one;  // 0: no ring is chosen yet
+  uint32_t ring_plus_one;
   uint32_t tid;
   uint32_t launches;  // number of launches on this thread; one in 64 of them is timed
   uint32_t in_guard;

@@ -19,9 +19,9 @@ enum class CallKind : uint8_t {
   sync,             // waits for an event
   sync_stream,      // waits for a stream
   sync_all,         // waits for all streams of a context
-  memory,           // allocates or frees memory
-  unloads_code,     // unloads code of one context
-  drops_code,       // destroys contexts, and so unloads their code
+  memory,
+  unloads_code,  // unloads code of one context
+  drops_code,    // destroys contexts, and so unloads their code
   begins_capture,
   ends_capture,
   copies_graph,   // copies a graph; the new nodes are copies of its nodes

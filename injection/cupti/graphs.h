@@ -8,7 +8,6 @@
 
 namespace gpuprof::injection::cupti {
 
-// The state of the recorded call that a thread is in.
 struct OpenCall {
   bool open;
   CallKind kind;

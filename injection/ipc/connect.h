@@ -25,7 +25,6 @@ int open_connection(const Address& address);
 // Reads GPUPROF_SOCKET, GPUPROF_TOKEN and GPUPROF_UID.
 Address address_of_environment();
 
-// What the handshake reports about this process.
 struct Introduction {
   const char* backend;
   gpuprof_python_layout python;  // version 0: no Python interpreter was found

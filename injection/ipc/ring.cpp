@@ -126,7 +126,7 @@ bool write(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, co
   ++thread.in_write;
   gpuprof_loss loss = GPUPROF_LOSS_RING_FULL;
   bool written = false;
-  uint32_t full = 0;  // number of successive rings that were full
+  uint32_t full = 0;
   for (int naps = 0;;) {
     const uint32_t index = thread.ring_plus_one - 1;
     gpuprof_ring& ring = segment->rings[index];

@@ -349,7 +349,7 @@ class FrameWalk {
     python,      // a Python frame
     incomplete,  // a frame that has not started, or one that runs no Python code
     shim,        // not a frame; it marks the end of a run of frames
-    bad,         // the memory has invalid contents
+    bad,
   };
 
   // Examines the current frame. For Kind::python, sets `code` and `offset`. Sets `boundary` (see

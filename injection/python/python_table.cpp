@@ -109,7 +109,7 @@ class Writer {
   char* to_;
   size_t capacity_;
   size_t used_ = 0;
-  uint64_t units_ = 0;  // number of code units that are not written yet
+  uint64_t units_ = 0;
   uint32_t delta_ = 0;
   bool has_line_ = false;
 };

@@ -9,7 +9,7 @@
 namespace gpuprof::injection {
 namespace {
 
-constexpr uint32_t kMaxSwitches = 16;               // limit on stack switches per walk
+constexpr uint32_t kMaxSwitches = 16;
 constexpr uint64_t kMaxPushed = uint64_t{1} << 20;  // largest accepted frame on a stack with unknown bounds
 constexpr uint32_t kDeadEnds = 256;
 constexpr uint64_t kPlaceMask = (uint64_t{1} << kAddressBits) - 1;

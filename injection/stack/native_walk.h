@@ -44,7 +44,7 @@ struct WalkMemory {
   char window[kWindowBytes];
   uint32_t walks;                 // number of walks made with this memory
   uint32_t seen_in[kMaxModules];  // for each module, the number of the last walk that has verified it
-  LastStack kept[2];              // stacks of the last and the current walk
+  LastStack kept[2];
 
   LastStack& current() { return kept[walks % 2]; }
   LastStack& last() { return kept[(walks + 1) % 2]; }

@@ -39,7 +39,6 @@ class MapsReader {
   MapsReader(const MapsReader&) = delete;
   MapsReader& operator=(const MapsReader&) = delete;
 
-  // Returns false at the end.
   bool next(Mapping* mapping) {
     char read = 0;
     char write = 0;

@@ -178,7 +178,6 @@ void begin_epoch() {
   store_relaxed(&state.launches, ((epoch + 2) | 1U) << 32U);
 }
 
-// Returns the launch's epoch.
 uint32_t begin_launch() {
   return static_cast<uint32_t>(__atomic_fetch_add(&state.launches, uint64_t{1}, __ATOMIC_SEQ_CST) >> 32U);
 }

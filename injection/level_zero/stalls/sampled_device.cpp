@@ -20,7 +20,6 @@ constexpr uint32_t kPeriodNs = 100000;  // requested period in ns; a driver choo
 
 uint32_t off_reported = 0;  // atomic
 
-// Converts the recorder's period from cycles to ns.
 uint32_t wanted_period_ns(uint32_t device) {
   const gpuprof_options* wanted = options();
   const uint64_t cycles = wanted != nullptr ? wanted->sampling_period : 0;
