@@ -1,7 +1,7 @@
 /*
- * Finds GPU kernels in the command batches that xe and i915 receive. A batch is given by an address in a GPU VM. It is
- * read where the process has mapped that memory. An xe batch that is incomplete when it is submitted is read again in
- * later xe ioctls of the process.
+ * Finds GPU kernels in the command batches that xe and i915 receive. A submission gives the batch's address in a GPU
+ * VM. These programs read the batch if the process has mapped its memory. An xe batch that is incomplete when it is
+ * submitted is read again in later xe ioctls of the process.
  *
  * Include after gpu_bindings.h.
  */
@@ -10,24 +10,23 @@
 
 #include "wire/batch_scan.h"
 
-#define DEFERRED 256              /* deferred batches of all processes */
+#define DEFERRED 256              /* deferred batches of all processes together */
 #define DEFERRED_OF_FILE 16       /* deferred batches of one file */
-#define MAX_READS 64              /* reads of one batch */
-#define MAX_AGE_NS 10000000000ull /* an older deferred batch may be replaced */
+#define MAX_READS 64              /* A batch is read at most this many times. */
+#define MAX_AGE_NS 10000000000ull /* A new batch may take the slot of a deferred batch that is older than this. */
 #define LISTED_OBJECTS 1024       /* limit on the object list of a batch */
 
-/* The state of reading one batch. */
 struct batch {
   struct gpuprof_drm_batch event;
   struct gpuprof_batch_scan scan;
   __u64 address;
   __u64 page; /* the GPU page of the last lookup */
   __u64 to;   /* address of `page` in the process; 0: unknown */
-  __u64 list; /* i915: the call's object list, which gives the objects' GPU addresses; xe: 0 */
+  __u64 list; /* i915: user address of the call's object list, which gives the objects' GPU addresses; xe: 0 */
   __u64 since_ns;
   __u32 listed;
   __u32 reads;
-  __u32 words[GPUPROF_BATCH_WINDOW]; /* one command; not on the BPF stack, which is too small */
+  __u32 words[GPUPROF_BATCH_WINDOW]; /* one command; stored here because the BPF stack is too small */
 };
 /* A thread must change a slot's state to DEFERRED_BUSY before it accesses the slot's batch. It then owns the slot. */
 enum deferred_state { DEFERRED_FREE = 0, DEFERRED_BUSY = 1, DEFERRED_WAITS = 2 };
@@ -48,7 +47,7 @@ struct {
   __type(key, __u64); /* thread */
   __type(value, struct batch);
 } batches SEC(".maps");
-/* A zeroed batch from which others are copied: struct batch is too large for a BPF program's stack. */
+/* Batches are initialized by copying this zeroed batch, because struct batch is too large for a BPF program's stack. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, 1);
@@ -135,7 +134,7 @@ static long scan_command(__u32 index, struct batch_context* context) {
   __u32* words = batch->words;
   __builtin_memset(batch->words, 0, sizeof(batch->words));
   __u64 from = address_in_process(batch, gpuprof_batch_next(scan));
-  /* Near the end of the mapped memory, less than batch->words may be readable. */
+  /* Near the end of the mapped memory, fewer words than batch->words holds may be readable. */
   if (!from || (bpf_probe_read_user(words, sizeof(batch->words), (const void*)from) != 0 &&
                 bpf_probe_read_user(words, 3 * sizeof(words[0]), (const void*)from) != 0 &&
                 bpf_probe_read_user(words, sizeof(words[0]), (const void*)from) != 0)) {
@@ -146,12 +145,12 @@ static long scan_command(__u32 index, struct batch_context* context) {
   return scan->state != GPUPROF_BATCH_RUNS;
 }
 
-/* Reads the batch from its start and sends what it found. Returns whether the batch is finished. */
+/* Reads the batch from its start and sends the kernels that it found. Returns 1 if the batch needs no further read. */
 static __noinline int read_batch(struct batch* batch) {
   if (!batch) {
     return 1;
   }
-  /* Cleared in two parts, because clang turns each part into plain stores, but not the complete struct. */
+  /* Two calls, because clang turns each of them into plain stores. It would not do so for the complete struct. */
   __builtin_memset(&batch->scan, 0, __builtin_offsetof(struct gpuprof_batch_scan, recent));
   barrier_var(batch);
   __builtin_memset(batch->scan.recent, 0, sizeof(batch->scan.recent));
@@ -167,7 +166,7 @@ static __noinline int read_batch(struct batch* batch) {
   }
   int written = batch->scan.state != GPUPROF_BATCH_UNWRITTEN;
   if (!written && batch->reads > 0 && batch->reads < MAX_READS) {
-    return 0; /* still incomplete, which the first read has reported */
+    return 0; /* the first read has already sent the incomplete batch */
   }
   batch->event.base = batch->scan.base;
   batch->event.state = batch->scan.state;
@@ -175,14 +174,14 @@ static __noinline int read_batch(struct batch* batch) {
   __builtin_memcpy(batch->event.starts, batch->scan.starts, sizeof(batch->event.starts));
   if (bpf_ringbuf_output(&events, &batch->event, sizeof(batch->event), BPF_RB_NO_WAKEUP) != 0) {
     if (batch->list) {
-      count_job(GPUPROF_DRM_LOST_BATCHES); /* i915 only: an xe batch is deferred and sent later */
+      count_job(GPUPROF_DRM_LOST_BATCHES); /* only i915 loses the batch; an xe batch is deferred and sent later */
     }
     return 0;
   }
   return written;
 }
 
-/* Returns the first slot of a file: a hash of the file's number. Files may share slots. */
+/* A file's slots start at a hash of the file's number. Several files may share slots. */
 static __always_inline __u32 first_place(__u64 file) {
   return (__u32)(mix(file, 0) >> 32);
 }
@@ -204,7 +203,7 @@ struct again_context {
 static long reread(__u32 index, struct again_context* context) {
   struct deferred* place = place_of(context->file, index);
   if (!place || !change_state(place, DEFERRED_WAITS, DEFERRED_BUSY)) {
-    return 0; /* the slot is free, or another thread owns it */
+    return 0;
   }
   __u32 next = DEFERRED_WAITS;
   if (place->batch.event.file == context->file) {
@@ -221,7 +220,7 @@ static long reread(__u32 index, struct again_context* context) {
   return 0;
 }
 
-/* Reads the file's deferred batches again. Call it in the context of the process that submitted them. */
+/* Reads the file's deferred batches again. Call it in the context of the process that submitted the batches. */
 static __always_inline void reread_deferred(__u64 file) {
   struct again_context context = {file, 0};
   bpf_loop(DEFERRED_OF_FILE, reread, &context, 0);
@@ -251,7 +250,7 @@ static long defer_here(__u32 index, struct defer_context* context) {
       change_state(place, DEFERRED_BUSY, DEFERRED_WAITS);
       return 0;
     }
-    count_job(GPUPROF_DRM_GIVEN_UP); /* the deferred batch was never completed */
+    count_job(GPUPROF_DRM_GIVEN_UP); /* the replaced batch was never completed */
   }
   bpf_probe_read_kernel(&place->batch, sizeof(place->batch), context->batch);
   change_state(place, DEFERRED_BUSY, DEFERRED_WAITS);
@@ -305,7 +304,7 @@ static __always_inline __u64 take_batch(const struct handed* handed) {
   if (!finished && !batch->list) {
     defer(batch);
   } else if (!finished && batch->scan.state == GPUPROF_BATCH_UNWRITTEN) {
-    count_job(GPUPROF_DRM_GIVEN_UP); /* not deferred: i915 batches must be complete when submitted */
+    count_job(GPUPROF_DRM_GIVEN_UP); /* i915 batches are not deferred, because they must be complete when submitted */
   }
   __u64 id = batch->event.id;
   bpf_map_delete_elem(&batches, &thread);

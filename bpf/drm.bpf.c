@@ -53,7 +53,7 @@ static __always_inline struct job_key key_of(const struct dma_fence* fence) {
 /* The last program that submitted work under a pid. */
 struct image {
   __u64 image;
-  __u64 since_ns; /* first submission of the program; older tables belong to an earlier program */
+  __u64 since_ns; /* time of the program's first submission; tables read before it belong to an earlier program */
   __u64 asked_ns;
 };
 
@@ -66,7 +66,8 @@ struct {
 
 #define ASK_INTERVAL_NS 10000000
 
-/* Returns the tables of the process; null until the recorder has built them after the process's first submission. */
+/* Returns the process's unwind tables. Returns null until the recorder has built them, which it starts after the
+ * process's first submission. */
 static __always_inline const struct gpuprof_bpf_process* tables_of(const struct submitter* submitter) {
   __u64 now = bpf_ktime_get_ns();
   __u32 pid = submitter->pid;
@@ -113,7 +114,7 @@ static __always_inline void add_kernel_stack(void* ctx, struct slot* slot) {
   slot->stack.kernel = (__u32)bytes / sizeof(__u64);
   struct slot_context context = {slot};
   bpf_loop(GPUPROF_BPF_KERNEL_FRAMES, add_kernel_frame, &context, 0);
-  slot->walk.id |= !slot->walk.id; /* never 0 */
+  slot->walk.id |= !slot->walk.id; /* 0 would mean that the stack was not captured */
 }
 
 /* Returns the id of the stack: user frames at the system call, then kernel frames. 0: the stack was not captured. */
@@ -146,8 +147,8 @@ static __always_inline void name_device(const struct device* device, struct gpup
 struct queue {
   const void* scheduler; /* distinguishes rings with equal names */
   const char* ring;
-  const struct device* device; /* null: unknown */
-  __u64 client;                /* the client that owns the job; 0: unknown */
+  const struct device* device;
+  __u64 client; /* the client that owns the job; 0: unknown */
 };
 
 /* Runs in the context of the thread that queues the job. `fence`: signals the end of the job. */
@@ -203,7 +204,7 @@ static __always_inline void on_queued(void* ctx, const struct dma_fence* fence, 
 static __always_inline void tell(__u32 type, const struct job_key* key, __u64 now, int error) {
   struct gpuprof_drm_job* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
   if (!event) {
-    count_job(GPUPROF_DRM_LOST_TIMES); /* the recorder counts the job as one without times */
+    count_job(GPUPROF_DRM_LOST_TIMES); /* The recorder then counts the job as a job without times. */
     return;
   }
   event->type = type;
@@ -262,7 +263,8 @@ int on_scheduler_done(struct bpf_raw_tracepoint_args* ctx) {
   return 0;
 }
 
-/* Runs for all fences. So it also ends scheduler jobs that the kernel drops unrun because their process is killed. */
+/* Runs when any fence is signaled. The scheduler drops the jobs of a killed process without running them; this
+ * program ends such jobs, too. */
 SEC("raw_tp")
 int on_fence_signaled(struct bpf_raw_tracepoint_args* ctx) {
   on_done((const struct dma_fence*)ctx->args[0]);

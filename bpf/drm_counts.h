@@ -14,7 +14,7 @@ struct {
 static void count_job(__u32 what) {
   __u64* counter = bpf_map_lookup_elem(&job_counts, &what);
   if (counter) {
-    __sync_fetch_and_add(counter, 1); /* atomic: an interrupt may run a program that counts, too */
+    __sync_fetch_and_add(counter, 1); /* Atomic, because an interrupt may run another program that counts. */
   }
 }
 

@@ -14,7 +14,7 @@ struct job_key {
 
 struct call {
   struct gpuprof_drm_submission submission;
-  struct job_key last; /* the last job queued in this call */
+  struct job_key last;
 };
 
 struct {
@@ -29,8 +29,8 @@ struct exec_queue_key {
   __u64 queue;
 };
 
-/* The VM of each exec queue that was created during the recording. If the kernel reuses a file's address, the new
- * file's queues replace the old entries. */
+/* The VM of each exec queue that was created during the recording. The kernel may reuse the address of a closed
+ * file. Then the new file's queues replace the old entries. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 16384);
@@ -38,8 +38,8 @@ struct {
   __type(value, __u32);
 } vms SEC(".maps");
 
-/* The fence context of each exec queue's jobs, learned from the last exec ioctl for that queue. Jobs with another
- * context that are queued during an exec ioctl are the driver's own. */
+/* The fence context of each exec queue's jobs, learned from the last exec ioctl for that queue. If a job with
+ * another fence context is queued during an exec ioctl, it is one of the driver's own jobs. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 16384);
@@ -58,7 +58,8 @@ static __always_inline void begin_submission(const struct drm_file* file,
   bpf_map_update_elem(&submissions, &thread, &call, BPF_ANY);
 }
 
-/* Ends an exec ioctl, whose last job is the caller's. The driver's own jobs (memory moves, new binds) precede it. */
+/* Ends an exec ioctl. The last job that was queued in it is the caller's; earlier ones (memory moves, new binds) are
+ * the driver's own. */
 static __always_inline int end_submission(int result) {
   __u64 thread = bpf_get_current_pid_tgid();
   const struct call* call = bpf_map_lookup_elem(&submissions, &thread);
@@ -133,7 +134,7 @@ int on_i915_exec_end(__u64* ctx) {
   return end_submission((int)ctx[4]);
 }
 
-/* Notes the last job of the thread's ioctl. Call it in the context of the thread that queues the job. */
+/* Notes the job as the last one of the thread's ioctl. Call it in the context of the thread that queues the job. */
 static __always_inline void note_queued(const struct job_key* key) {
   __u64 thread = bpf_get_current_pid_tgid();
   struct call* call = bpf_map_lookup_elem(&submissions, &thread);

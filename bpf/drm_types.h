@@ -56,7 +56,7 @@ struct drm_xe_exec_queue_create {
 } __attribute__((preserve_access_index));
 
 struct drm_i915_gem_execbuffer2 {
-  __u64 rsvd1; /* the lower 32 bits are the context */
+  __u64 rsvd1; /* the lower 32 bits are the context id */
 } __attribute__((preserve_access_index));
 
 struct drm_i915_private {

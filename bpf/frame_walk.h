@@ -11,7 +11,7 @@ struct walk {
   __u64 id;           /* hash of the addresses so far */
   __u64 window_begin; /* contents of scratch->window: [begin, end) */
   __u64 window_end;
-  __u32 count; /* addresses so far */
+  __u32 count; /* number of addresses so far */
   __u32 flags;
 };
 
@@ -30,14 +30,15 @@ struct {
   __type(value, struct scratch);
 } slots SEC(".maps");
 
-/* Copies stack memory from `at` into the window, at most to the page's end, because the stack may end there. */
+/* Copies stack memory into the window, starting at `at`. Stops at the end of the page, because the stack may end
+ * there. */
 static int load_window(struct scratch* scratch, __u64 at) {
   __u64 bytes = PAGE_BYTES - (at & (PAGE_BYTES - 1));
   if (bytes > WINDOW_WORDS * 8) {
     bytes = WINDOW_WORDS * 8;
   }
   if (bytes < 16) {
-    bytes = 16; /* a frame that crosses the page's end */
+    bytes = 16; /* reads two words across the page's end, because the frame crosses it */
   }
   if (bpf_probe_read_user(scratch->window, bytes, (void*)at) != 0) {
     return -1;
@@ -85,15 +86,16 @@ static long walk_frame(__u32 index, struct walk_context* context) {
   }
   add_address(scratch, return_address);
   if (caller_frame != 0 && caller_frame <= at) {
-    return 1; /* not a frame pointer: a caller's frame has a higher address */
+    return 1; /* not a frame pointer: the frame of a caller has a higher address */
   }
   walk->at = caller_frame;
   return 0;
 }
 
-/* Walks the user stack by frame pointers. bpf_get_stack would read user memory twice per frame and not report a
- * truncated stack. At a function's entry, it would also omit the caller, because the register still holds the caller's
- * frame pointer. The return address is then on top of the stack. `owner` makes the ids of process images differ. */
+/* Walks the user stack by frame pointers. bpf_get_stack() is not used: it would read user memory twice per frame,
+ * and would not report a truncated stack. It would also omit the caller if the probe is at a function's entry
+ * (`at_entry`): there the register still holds the caller's frame pointer, and the return address is on top of the
+ * stack. `owner` makes the stack ids of process images differ. */
 static void walk_frames(struct pt_regs* regs, struct scratch* scratch, __u64 owner, int at_entry) {
   struct walk* walk = &scratch->walk;
   walk->at = GPUPROF_FRAME_POINTER(regs);
@@ -108,7 +110,7 @@ static void walk_frames(struct pt_regs* regs, struct scratch* scratch, __u64 own
   }
   struct walk_context context = {scratch};
   bpf_loop(GPUPROF_BPF_MAX_FRAMES, walk_frame, &context, 0);
-  walk->id |= !walk->id; /* never 0 */
+  walk->id |= !walk->id; /* 0 would mean that the walk failed */
 }
 
 struct stack_event {
@@ -116,7 +118,7 @@ struct stack_event {
   __u64 addresses[GPUPROF_BPF_MAX_FRAMES];
 };
 
-/* Returns the id of the current user stack. Sends its frames unless they are in known_stacks. */
+/* Returns the id of the current user stack. Sends the stack's addresses unless known_stacks contains the id. */
 static __u64 stack_id(struct pt_regs* regs, struct scratch* scratch, __u32 pid, __u64 owner, int at_entry) {
   walk_frames(regs, scratch, owner, at_entry);
   const struct walk* walk = &scratch->walk;
@@ -124,7 +126,8 @@ static __u64 stack_id(struct pt_regs* regs, struct scratch* scratch, __u32 pid, 
   if (bpf_map_lookup_elem(&known_stacks, &id)) {
     return id;
   }
-  /* A ring buffer reservation must have a constant size, so this is the largest one. New stacks are rare. */
+  /* A ring buffer reservation must have a constant size. So it has the size of the largest stack; new stacks are
+   * rare. */
   struct stack_event* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
   if (!event) {
     count_loss(GPUPROF_BPF_LOST_STACK);
@@ -138,7 +141,7 @@ static __u64 stack_id(struct pt_regs* regs, struct scratch* scratch, __u32 pid, 
   event->stack.read_ns = 0;
   event->stack.kernel = 0;
   event->stack.pad = 0;
-  bpf_probe_read_kernel(event->addresses, sizeof(scratch->addresses), scratch->addresses); /* used as memcpy */
+  bpf_probe_read_kernel(event->addresses, sizeof(scratch->addresses), scratch->addresses); /* serves as memcpy() */
   bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 
   __u8 one = 1;

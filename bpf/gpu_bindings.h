@@ -1,18 +1,18 @@
 /*
- * Translates an address in a GPU VM to an address in the process, of its own memory or of a mapped driver object. VMs,
- * files and objects get numbers that are never reused. So the entries of a deleted VM are not found, even if the driver
- * reuses the VM's id.
+ * Translates an address in a GPU VM to the process's address of the same memory. This is memory of the process or a
+ * driver object that the process has mapped. VMs, files and objects get numbers that are never reused. So the entries
+ * of a deleted VM are not found, even if the driver reuses the VM's id.
  *
  * A range of addresses is stored as aligned blocks with power-of-two sizes. A new block does not replace overlapping
- * blocks of other sizes. Of all blocks that contain an address, the most recently bound one counts. An unbound range is
- * a block marked is_nothing.
+ * blocks of other sizes. If several blocks contain an address, the most recently bound one is used. An unbound range is
+ * stored as blocks with is_nothing set.
  *
  * Include after drm_counts.h.
  */
 #ifndef GPUPROF_GPU_BINDINGS_H
 #define GPUPROF_GPU_BINDINGS_H
 
-#define BINDING_BLOCKS 96 /* limit of blocks for one range of addresses */
+#define BINDING_BLOCKS 96 /* A range is divided into at most this many blocks. */
 #define BLOCK_SIZES 64
 #define PAGE_BITS 12
 
@@ -70,8 +70,8 @@ static __u64 space_number(__u64 file, __u32 vm, int make) {
 
 #define BINDING_PREFIX_BITS 96
 struct binding {
-  __u64 since;  /* sequence number: later bindings have greater ones */
-  __u64 to;     /* this plus a GPU address is the address in the process, or the offset in the object */
+  __u64 since;  /* sequence number of the binding; later bindings have greater numbers */
+  __u64 to;     /* added to a GPU address, this gives the address in the process, or the offset in the object */
   __u64 object; /* number of the object; 0: memory of the process */
   __u32 size;   /* log2 of the block's size */
   __u32 is_nothing;
@@ -98,7 +98,7 @@ struct {
 
 struct object_key {
   __u64 file;
-  __u64 what; /* the driver's handle of the object, or its mmap offset */
+  __u64 what; /* the driver's handle of the object, or the object's mmap offset */
 };
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -167,7 +167,7 @@ struct bind_context {
   __u32 failed;
 };
 
-/* Binds the largest aligned block that begins at `at` and is not longer than the rest of the range. */
+/* Binds the largest aligned block that begins at the start of the remaining range and fits into it. */
 static long bind_block(__u32 index, struct bind_context* context) {
   __u64 lowest = context->at & -context->at;
   __u64 size = context->left;
@@ -232,7 +232,7 @@ static long forget_space(void* map, struct gpuprof_drm_space_key* key, __u64* va
   return 0;
 }
 
-/* Forgets a file that is closed, by its process or because the process ends. */
+/* Forgets a file that is being closed. */
 static void forget_file(__u64 file) {
   struct forget_context context = {file_number(file, 0), 0};
   if (!context.file) {
@@ -246,7 +246,7 @@ static void forget_file(__u64 file) {
 /* Binds a range to an object, to memory, or to nothing. */
 static __always_inline void bind_range(__u64 file, __u32 vm, __u64 address, __u64 bytes, const struct binding* what) {
   struct bind_context context = {};
-  send_bound(file, vm, address, bytes); /* GPU kernels found in this range are no longer valid */
+  send_bound(file, vm, address, bytes); /* GPU kernels that were found in this range are no longer valid */
   context.binding = *what;
   context.at = address;
   context.left = bytes;
@@ -259,7 +259,8 @@ static __always_inline void bind_range(__u64 file, __u32 vm, __u64 address, __u6
     bpf_loop(BINDING_BLOCKS, bind_block, &context, 0);
   }
   if (!context.space || context.failed) {
-    /* The VM's bindings are incomplete: forget them, because no address is better than a wrong one. */
+    /* Some blocks of the range are missing. Forgets all bindings of the VM, because an unknown address is better
+     * than a wrong one. */
     count_job(GPUPROF_DRM_LOST_BINDINGS);
     forget_vm(file, vm);
   }
@@ -270,7 +271,7 @@ struct find_context {
   struct binding found;
 };
 
-/* Looks up one block that contains the address. Successive calls go from the smallest block to the largest. */
+/* Looks up the smallest block that contains the address and is larger than the blocks of earlier calls. */
 static long find_block(__u32 index, struct find_context* context) {
   struct gpuprof_drm_binding_key key = context->key;
   const struct binding* binding = bpf_map_lookup_elem(&bindings, &key);
@@ -348,7 +349,7 @@ int on_i915_map(__u64* ctx) {
   return 0;
 }
 
-/* Forgets an object's handle, which the driver may soon reuse. The object's bindings remain. */
+/* Forgets an object's handle, because the driver may soon reuse it. Keeps the object's bindings. */
 static __always_inline void on_closed(const __u64* ctx) {
   struct object_key key = {file_number(number_of(ctx[0]), 0), (__u32)ctx[1]};
   bpf_map_delete_elem(&objects, &key);

@@ -48,17 +48,17 @@ struct i915_create {
 #define I915_CREATE_EXTENDED 1
 struct i915_extension {
   __u64 next;
-  __u32 name; /* 0: an extension that sets a parameter */
+  __u32 name; /* 0: the extension sets a parameter */
   __u32 unused[5];
   struct i915_parameter set;
 };
 #define MAX_EXTENSIONS 16
 
 struct context_key {
-  __u64 file; /* file number */
+  __u64 file;
   __u64 context;
 };
-/* The VMs of contexts to which user space has assigned one. Every other context has its own VM. */
+/* Contains a context only if user space has assigned a VM to it. Every other context has its own VM. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 16384);
@@ -102,7 +102,7 @@ int on_i915_context_created(__u64* ctx) {
   }
   struct extensions_context context = {number_of(ctx[2]), made.extensions, made.context};
   struct context_key key = {file_number(context.file, 1), made.context};
-  bpf_map_delete_elem(&context_vms, &key); /* the entry of an earlier context with this id */
+  bpf_map_delete_elem(&context_vms, &key); /* removes the entry of an earlier context with the same id */
   if (made.flags & I915_CREATE_EXTENDED) {
     bpf_loop(MAX_EXTENSIONS, take_extension, &context, 0);
   }
@@ -127,7 +127,7 @@ int on_i915_mmap_offset(__u64* ctx) {
   return 0;
 }
 
-/* Runs after the older mmap ioctl, in which the driver itself maps the object. */
+/* Runs after the older mmap ioctl. Unlike the newer one, this ioctl maps the object itself. */
 SEC("fexit")
 int on_i915_mmap(__u64* ctx) {
   struct i915_mmap made;
@@ -154,7 +154,8 @@ int on_i915_closed(__u64* ctx) {
   return 0;
 }
 
-/* Calls take_batch(). `vm` becomes the VM assigned to the context; 0: the context has its own. */
+/* Calls take_batch(). Sets `*vm` to the VM that user space has assigned to the context, or to 0 if the context has
+ * its own VM. */
 static __always_inline __u64 take_i915_batch(__u64 file, __u32 context, const void* exec, __u64 objects, __u32* vm) {
   struct i915_exec asked;
   __u64 address = 0;

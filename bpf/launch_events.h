@@ -9,7 +9,7 @@
 #define WINDOW_WORDS 128
 #define PAGE_BYTES 4096
 
-/* Stacks that the recorder has received. Evicted stacks are sent again, which is harmless. */
+/* Ids of the stacks that the recorder has received. If an id is evicted, the stack is sent again, which is harmless. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 262144);
@@ -44,8 +44,8 @@ struct {
   __type(value, struct thread_name);
 } threads SEC(".maps");
 
-/* A walk uses a slot, whose first word is a busy flag. A slot is busy only during a walk, so a few per CPU suffice.
- * Slots are not bound to a CPU, because a walk can be preempted by another walk, or sleep for paged-out memory. */
+/* A walk needs a slot, whose first word is a busy flag. A slot is busy only during a walk, so a few slots per CPU
+ * suffice. Slots are not bound to a CPU: another walk may preempt a walk, and a walk may sleep for paged-out memory. */
 static __always_inline void* take_slot_of(void* slots) {
   __u32 first = bpf_get_smp_processor_id();
   for (__u32 i = 0; i < 8; ++i) {
@@ -65,7 +65,7 @@ static __always_inline void release_slot(void* slot) {
 static void count_loss(__u32 kind) {
   __u64* counter = bpf_map_lookup_elem(&losses, &kind);
   if (counter) {
-    __sync_fetch_and_add(counter, 1); /* atomic, because a walk can be preempted */
+    __sync_fetch_and_add(counter, 1); /* Atomic, because another program may preempt this one on the same CPU. */
   }
 }
 
@@ -93,13 +93,13 @@ static inline void send_name(__u32 pid, __u32 tid) {
   if (bpf_get_current_comm(name, sizeof(name)) != 0) {
     return;
   }
-  __u64* last = known ? (__u64*)known->name : 0; /* null if out of memory: every launch then sends the name */
+  __u64* last = known ? (__u64*)known->name : 0; /* null if memory is exhausted: every launch then sends the name */
   if (last && known->named && last[0] == name[0] && last[1] == name[1]) {
     return;
   }
   struct gpuprof_bpf_thread* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
   if (!event) {
-    return; /* the next launch tries again */
+    return;
   }
   event->type = GPUPROF_BPF_THREAD;
   event->pid = pid;
@@ -124,7 +124,7 @@ struct launch {
 
 /* Fills in the launch that the calling thread is making. Returns 0 for a process outside the recorder's namespace. */
 static __always_inline int begin_launch(struct launch* launch, __u32 source, __u64 correlation, __u32 range) {
-  launch->time_ns = bpf_ktime_get_ns(); /* taken first, to exclude the probe's own work */
+  launch->time_ns = bpf_ktime_get_ns(); /* The time is taken first, so that it excludes the probe's own work. */
   launch->correlation = correlation;
   launch->ids = ids_of_thread();
   launch->source = source;

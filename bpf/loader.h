@@ -1,5 +1,5 @@
-/* Observes what a process loads and unloads, at the function that its dynamic loader calls for debuggers. Include after
- * mappings.h. */
+/* Observes what a process loads and unloads. The dynamic loader calls an empty function for debuggers at each
+ * change; on_loader is attached to that function. Include after mappings.h. */
 #ifndef GPUPROF_LOADER_H
 #define GPUPROF_LOADER_H
 
@@ -28,7 +28,7 @@ int on_loader(struct pt_regs* ctx) {
     now.time_ns = UNLOADING;
   } else if (last && last->loading) {
     now.told = last->told;
-    send_loader_event(pid); /* a load has ended: the new libraries are mapped only now */
+    send_loader_event(pid); /* The event is sent at the end of a load, because the new libraries are mapped only now. */
   } else {
     /* An unload has ended, or dlmopen() has changed another namespace, whose state is in another r_debug. */
     now.time_ns = bpf_ktime_get_ns();

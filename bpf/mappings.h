@@ -14,7 +14,8 @@ struct {
   __type(value, struct gpuprof_bpf_process);
 } processes SEC(".maps");
 
-/* The last unload of a process. Until the recorder reads the mappings again, they may name the wrong files. */
+/* The last unload of a process. Until the recorder reads the mappings again, its copy of them may name the wrong
+ * files. */
 struct unload {
   __u64 time_ns; /* when the unload ended; UNLOADING: in progress; 0: never */
   __u32 told;    /* 1: the recorder knows that the unload has ended */
@@ -72,13 +73,13 @@ static __always_inline int send_loader_event(__u32 pid) {
   return 1;
 }
 
-/* Whether the mappings of the process were read before its last unload. */
+/* Returns whether the recorder read the mappings of the process before the process's last unload ended. */
 static __always_inline int is_outdated(__u32 pid, const struct gpuprof_bpf_process* process) {
   struct unload* unload = bpf_map_lookup_elem(&unloads, &pid);
   if (!unload || unload->time_ns < process->read_ns) {
     return 0;
   }
-  if (unload->time_ns != UNLOADING && !unload->told) { /* not sent before: the buffer was full */
+  if (unload->time_ns != UNLOADING && !unload->told) { /* the earlier attempt failed, because the buffer was full */
     unload->told = send_loader_event(pid);
   }
   return 1;
@@ -88,7 +89,7 @@ enum mapped {
   MAPPED_OTHER = 0, /* another file, or no mapping */
   MAPPED_SAME = 1,
   MAPPED_ANONYMOUS = 2,
-  MAPPED_UNKNOWN = 3 /* unknown, because another thread changes the mappings */
+  MAPPED_UNKNOWN = 3 /* another thread is changing the mappings */
 };
 
 struct wanted_file {
@@ -110,8 +111,8 @@ static long compare_file(struct task_struct* task, struct vm_area_struct* vma, s
   return 0;
 }
 
-/* Compares what is mapped at pc with the recorder's mapping (null: none). The recorder keeps the file open, so that no
- * other file can get its inode number. */
+/* Checks whether the file at pc is still the file of the recorder's mapping (null: the recorder has no mapping
+ * there). The recorder keeps the file open, so that no other file can get its inode number. */
 static __noinline __u32 compare_mapping(const struct gpuprof_bpf_mapping* mapping, __u64 pc) {
   struct wanted_file wanted = {0, 0, pc, MAPPED_OTHER, 0};
   if (mapping) {
@@ -184,7 +185,7 @@ static __always_inline struct gpuprof_bpf_mappings* head_of(void* own) {
   return own ? bpf_map_lookup_elem(own, &first) : 0;
 }
 
-/* Returns the mapping that contains pc; null: unknown to the recorder. */
+/* Returns the mapping that contains pc. Returns null if the recorder has no mapping there. */
 static __noinline struct gpuprof_bpf_mapping* find_mapping(struct slot* slot, __u64 pc) {
   if (!slot) { /* needed by the verifier */
     return 0;
@@ -214,7 +215,8 @@ static __noinline struct gpuprof_bpf_mapping* find_mapping(struct slot* slot, __
   return 0;
 }
 
-/* Selects this walk's mappings. They may be newer than the process entry, because the recorder writes them first. */
+/* Selects the recorder's table of mappings for this walk. The table may be newer than the process entry, because the
+ * recorder writes it first. */
 static __always_inline void begin_mappings(struct slot* slot) {
   __u32 pid = slot->walk.pid;
   struct gpuprof_bpf_mappings* head = head_of(slot->process.number ? bpf_map_lookup_elem(&mappings, &pid) : 0);

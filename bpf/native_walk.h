@@ -5,10 +5,10 @@
 #include "mappings.h"
 #include "wire/stack_arch.h"
 
-#define FARTHEST_FRAME_POINTER (1u << 20) /* limit on fp - sp for a frame without a rule */
-#define MAX_SWITCHES 16                   /* limit on stack switches per walk */
+/* Without a rule, a value of fp is a frame pointer only if it is at most this far above sp. */
+#define FARTHEST_FRAME_POINTER (1u << 20)
+#define MAX_SWITCHES 16
 
-/* The result of stepping from a frame to its caller. */
 enum step_result {
   STEP_ON = 0,
   STEP_COMPLETE = 1, /* this is the thread's outermost frame */
@@ -77,7 +77,7 @@ static __always_inline __u64 rule_of(struct slot* slot, __u64 pc) {
     return GPUPROF_UNWIND_NONE;
   }
   rule = find_rule(mapping, pc - mapping->begin + mapping->relative_begin);
-  if (!doubtful) { /* not cached if doubtful: the recorder will soon read the mappings again */
+  if (!doubtful) { /* A doubtful rule is not cached: the recorder will soon read the mappings again. */
     cached->rule = rule;
     cached->check = key ^ rule;
   }
@@ -105,7 +105,7 @@ static __always_inline __u64 cfa_of(struct slot* slot, __u64 rule) {
   }
 }
 
-/* Steps over a signal: all registers are in the kernel's signal frame. */
+/* Steps to the function that a signal interrupted. The kernel's signal frame holds all its registers. */
 static __always_inline long step_over_signal(struct slot* slot) {
   struct walk* walk = &slot->walk;
   __u64 at = walk->sp;
@@ -124,8 +124,8 @@ static __always_inline long step_over_signal(struct slot* slot) {
   return pc == 0 ? STEP_COMPLETE : STEP_ON;
 }
 
-/* Steps to the caller of a frame with a known CFA. The caller's frame has a higher address, unless the function runs
- * its callees on another stack. Such a function keeps the old stack pointer in fp. */
+/* Steps to the caller of a frame with a known CFA. The caller's frame must have a higher address, unless the
+ * function runs its callees on another stack. Such a function keeps the old stack pointer in fp. */
 static __always_inline long step_to_caller(struct slot* slot, __u64 rule, __u64 cfa) {
   struct walk* walk = &slot->walk;
   __u64 pc = 0;

@@ -7,7 +7,7 @@
 
 #include "mappings.h"
 
-#define MAX_PYTHON_THREADS 512 /* limit on the search, which begins with the newest threads */
+#define MAX_PYTHON_THREADS 512 /* The search ends after this many threads. It begins with the newest. */
 
 struct thread_search {
   __u64 state;

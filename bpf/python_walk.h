@@ -4,8 +4,8 @@
 
 #include "walk.h"
 
-/* Code objects that the recorder has received, by a hash of their identity. An evicted object gets a new id at its next
- * use, which is harmless. */
+/* Ids of the code objects that the recorder has received, by a hash of the object's identity. An evicted object gets
+ * a new id at its next use, which is harmless. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 131072);
@@ -45,7 +45,7 @@ static __always_inline void find_text(const struct gpuprof_python_layout* python
   __u32 bits = state >> (python->text_kind_shift & 31);
   __u32 kind = bits & 7;
   if (!(bits & 8) || (kind != 1 && kind != 2 && kind != 4)) {
-    return; /* not a compact string, so not a name */
+    return; /* names and file names are always compact strings */
   }
   __u64 most = GPUPROF_BPF_CODE_TEXT / kind;
   text->cut = length > most;
@@ -74,7 +74,8 @@ static long send_piece(__u32 index, struct lines_context* context) {
   lines->offset = offset;
   lines->count = count;
   if (read_user(lines->bytes, count, context->from + offset) != 0) {
-    __builtin_memset(lines->bytes, 0, 16); /* send zeros: the code event has announced all bytes */
+    /* The code event has announced these bytes, so zeros are sent in their place. */
+    __builtin_memset(lines->bytes, 0, 16);
   }
   if (bpf_ringbuf_output(&events, lines, __builtin_offsetof(struct gpuprof_bpf_lines, bytes) + count,
                          BPF_RB_NO_WAKEUP) != 0) {
@@ -132,7 +133,7 @@ static __noinline __u32 send_code(struct slot* slot, __u64 name, __u64 file, __u
     return 0;
   }
   struct lines_context context = {slot, line_table + python->bytes_data, line_bytes, 0};
-  slot->lines.type = GPUPROF_BPF_LINES; /* overwrites the code event, which has been sent */
+  slot->lines.type = GPUPROF_BPF_LINES; /* `slot->lines` overwrites the code event, which has been sent */
   slot->lines.pid = slot->walk.pid;
   slot->lines.id = id;
   slot->lines.pad = 0;
@@ -157,7 +158,8 @@ static __always_inline __u64 code_identity(struct slot* slot, __u64 code) {
                        slot, python->code_qualname != GPUPROF_PYTHON_NONE ? python->code_qualname : python->code_name));
   hash = mix(mix(hash, object_word(slot, python->code_filename)), line_table);
   hash = mix(hash, (__u32)object_word(slot, python->code_first_line));
-  if (read_user(words, sizeof(words), line_table + python->bytes_size) == 0) { /* the line table's size, hash, bytes */
+  /* Reads the size, the hash and the first bytes of the line table. */
+  if (read_user(words, sizeof(words), line_table + python->bytes_size) == 0) {
     hash = mix(mix(mix(mix(mix(hash, words[0]), words[2]), words[3]), words[4]), words[5]);
   }
   return hash;
@@ -193,7 +195,7 @@ static __always_inline long code_id(struct slot* slot, __u64 code) {
   return id;
 }
 
-/* Reads the Python frame at walk->frame, and the memory below, which contains the frames of its callers. */
+/* Reads the Python frame at walk->frame, and the memory below it, which contains the frames of its callers. */
 static __always_inline long load_frames(struct slot* slot) {
   struct walk* walk = &slot->walk;
   __u64 frame = walk->frame;
@@ -202,7 +204,7 @@ static __always_inline long load_frames(struct slot* slot) {
     return 0;
   }
   __u64 end = frame + bytes;
-  __u64 begin = frame & ~(__u64)(PAGE_BYTES - 1); /* the page below may not be mapped */
+  __u64 begin = frame & ~(__u64)(PAGE_BYTES - 1); /* does not extend into the page below, which may not be mapped */
   if (end - begin > WINDOW_BYTES) {
     begin = end - WINDOW_BYTES;
   }
@@ -249,7 +251,8 @@ static __always_inline void end_run(struct slot* slot, __u64 boundary) {
   walk->mode = WALK_NATIVE;
 }
 
-/* Ends a run at its CFrame (3.10, 3.11). It is in the evaluation loop's C frame and links to the outer CFrame. */
+/* Ends a run at its CFrame (Python 3.10 and 3.11). A CFrame lies in the C frame of the evaluation loop, and links to
+ * the CFrame of the outer run. */
 static __always_inline void end_run_at_cframe(struct slot* slot) {
   struct walk* walk = &slot->walk;
   __u64 cframe = walk->cframe;
@@ -263,7 +266,7 @@ static __always_inline void end_run_at_cframe(struct slot* slot) {
   walk->cframe = previous;
 }
 
-/* Ends the chain of Python frames. Frames that are still pending have no native frame, so they come last. */
+/* Ends the chain of Python frames. If frames are still pending, no native frame runs them, so they come last. */
 static __always_inline long end_python(struct slot* slot, __u32 flags) {
   struct walk* walk = &slot->walk;
   walk->frame = 0;

@@ -12,7 +12,7 @@ struct pt_regs {
 #define GPUPROF_INSTRUCTION_POINTER(ctx) ((ctx)->ip)
 #define GPUPROF_FRAME_POINTER(ctx) ((ctx)->bp)
 #define GPUPROF_STACK_POINTER(ctx) ((ctx)->sp)
-/* The return address at a function's first instruction. `top`: the word on top of the stack. */
+/* Valid only at a function's first instruction. `top`: the word on top of the stack. */
 #define GPUPROF_RETURN_ADDRESS(ctx, top) (top)
 
 /* The base of a thread's thread-local storage, from register fs. */

@@ -25,7 +25,7 @@ static __always_inline long add_run(struct slot* slot) {
   return 0;
 }
 
-/* Whether this native frame runs the pending Python frames. */
+/* Returns whether this native frame is the evaluation loop that runs the pending Python frames. */
 static __always_inline int runs_python(const struct slot* slot, __u64 cfa) {
   const struct walk* walk = &slot->walk;
   const struct gpuprof_python_layout* python = &slot->process.python;
@@ -36,13 +36,13 @@ static __always_inline int runs_python(const struct slot* slot, __u64 cfa) {
   return walk->boundary && inside >= python->eval_begin && inside < python->eval_end;
 }
 
-/* Whether the walk has passed walk->boundary without finding the native frame that runs the pending Python frames.
- * These frames then join the next run. */
+/* Returns whether the walk has passed walk->boundary without finding the native frame that runs the pending Python
+ * frames. These frames then join the next run. */
 static __always_inline int missed_python(const struct walk* walk) {
   return walk->boundary > BOUNDARY_NOT_KNOWN && walk->boundary < walk->sp && walk->boundary >= walk->stack_begin;
 }
 
-/* Ends the native frames. Python frames without a native frame come last. */
+/* Ends the walk of native frames. Pending Python frames are then added last. */
 static __always_inline long end_native(struct slot* slot, long result) {
   struct walk* walk = &slot->walk;
   if (walk->boundary || result == STEP_FAILED) {
@@ -64,7 +64,7 @@ static __always_inline long add_frame(struct slot* slot, __u64 word, __u64 rule,
   }
   long result = cfa ? step_to_caller(slot, rule, cfa) : STEP_FAILED;
   if (guessed && result == STEP_COMPLETE) {
-    result = STEP_FAILED; /* the guess may be wrong: fp may not have been a frame pointer */
+    result = STEP_FAILED; /* The end of the stack may be wrong, because the guess treated fp as a frame pointer. */
   }
   return result == STEP_ON ? 0 : end_native(slot, result);
 }
@@ -113,7 +113,6 @@ static long step(__u32 index, struct slot_context* context) {
   return slot->walk.mode == WALK_PYTHON ? step_python(slot) : step_native(slot);
 }
 
-/* Where a walk starts. */
 struct walk_from {
   __u32 pid;
   __u32 at_entry; /* 1: the registers are those at a function's first instruction */
@@ -137,7 +136,7 @@ static __always_inline void walk_stack(struct pt_regs* ctx, struct slot* slot, c
   walk->pc = GPUPROF_INSTRUCTION_POINTER(ctx);
   walk->sp = GPUPROF_STACK_POINTER(ctx);
   walk->fp = GPUPROF_FRAME_POINTER(ctx);
-  /* The process image is part of the stack id, because pids and addresses are reused. */
+  /* The stack id includes the process image, because the kernel reuses pids and addresses. */
   walk->id = mix(mix(0x6770757072666cull, from->owner), slot->process.image);
   walk->stack_begin = walk->sp;
   walk->exact = 1;
@@ -157,10 +156,10 @@ static __always_inline void walk_stack(struct pt_regs* ctx, struct slot* slot, c
     slot->stack.flags |= GPUPROF_STACK_TRUNCATED;
   }
   walk->id = mix(walk->id, slot->stack.flags);
-  walk->id |= !walk->id; /* never 0 */
+  walk->id |= !walk->id; /* 0 would mean that the walk failed */
 }
 
-/* Returns the id of the current user stack; 0: failed. Sends its frames unless they are in known_stacks. */
+/* Returns the id of the current user stack; 0: failed. Sends the stack's words unless known_stacks contains the id. */
 static __always_inline __u64 stack_id(struct slot* slot, __u32 pid) {
   __u64 id = slot->walk.id;
   if (slot->walk.unsent) {

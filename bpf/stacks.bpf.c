@@ -49,8 +49,8 @@ int on_launch_probe(struct pt_regs* ctx) {
   }
   __u32 pid = launch.ids >> 32;
   const struct gpuprof_bpf_process* process = bpf_map_lookup_elem(&processes, &pid);
-  /* The probe is in every process that maps the library. Processes that are not recorded are ignored, because they
-   * could make a walk sleep arbitrarily long. */
+  /* The probe is in every process that maps the library. Processes that are not recorded are ignored: they could
+   * make a walk sleep arbitrarily long. */
   if (process) {
     on_launch(ctx, &launch, process, GPUPROF_ARG4(ctx));
   }

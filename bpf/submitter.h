@@ -1,4 +1,4 @@
-/* Identifies the calling thread, and whether its process is recorded. Include after <bpf/bpf_core_read.h>. */
+/* Identifies the calling thread, and finds out whether its process is recorded. Include after <bpf/bpf_core_read.h>. */
 #ifndef GPUPROF_SUBMITTER_H
 #define GPUPROF_SUBMITTER_H
 
@@ -13,7 +13,7 @@ struct submitter {
   __u32 tid;
 };
 
-/* Returns the process id in the recorder's pid namespace; 0: the process is not in that namespace. */
+/* Returns the process id in the recorder's pid namespace; 0: the process is outside that namespace. */
 static __always_inline int pid_of(struct task_struct* task) {
   if (!config.pidns_inode) {
     return BPF_CORE_READ(task, tgid);
@@ -30,7 +30,8 @@ static __always_inline int pid_of(struct task_struct* task) {
   return 0;
 }
 
-/* Checked in BPF because the recorder may check too late: the ancestors of an ended process are unknown. */
+/* Returns whether the process descends from the recorded program. BPF checks this, because the recorder may be too
+ * late: when a process has ended, its ancestors can no longer be found. */
 static __always_inline int descends_from_root(struct task_struct* task) {
   for (int i = 0; i < MAX_GENERATIONS; ++i) {
     if ((__u32)pid_of(task) == config.root) {
@@ -46,7 +47,7 @@ static __always_inline int descends_from_root(struct task_struct* task) {
 
 enum submitter_kind {
   SUBMITTER_RECORDED,
-  SUBMITTER_OTHER, /* a process that is not recorded */
+  SUBMITTER_OTHER,
   SUBMITTER_KERNEL /* a kernel thread that works for some process */
 };
 

@@ -16,25 +16,25 @@ struct walk {
   __u64 pc;
   __u64 sp;
   __u64 fp;
-  __u64 stack_begin;  /* sp where the walk entered this stack */
+  __u64 stack_begin;  /* value of sp at which the walk entered this stack */
   __u64 id;           /* hash of the words so far */
-  __u64 window_begin; /* contents of slot->window: [begin, end) */
+  __u64 window_begin; /* The window holds the stack memory [begin, end). */
   __u64 window_end;
-  __u64 frames_begin; /* contents of slot->frames: [begin, end) */
+  __u64 frames_begin; /* slot->frames holds the memory [begin, end). */
   __u64 frames_end;
-  __u64 frame;        /* the next Python frame; 0: none */
-  __u64 cframe;       /* the CFrame of the evaluation loop that runs `frame`; 0: unknown */
-  __u64 boundary;     /* identifies the native frame of the pending run; 0: no run is pending */
-  __u32 run;          /* number of Python frames in the pending run */
-  __u32 mode;         /* enum walk_mode */
-  __u32 exact;        /* 1: pc is not a return address */
-  __u32 native_ended; /* 1: only Python frames are left */
-  __u32 switches;     /* stack switches so far */
-  __u32 at_entry;     /* 1: pc is the first instruction of its function */
+  __u64 frame;    /* the next Python frame; 0: none */
+  __u64 cframe;   /* the CFrame of the evaluation loop that runs `frame`; 0: unknown */
+  __u64 boundary; /* identifies the native frame of the pending run; 0: no run is pending */
+  __u32 run;      /* number of Python frames in the pending run */
+  __u32 mode;     /* enum walk_mode */
+  __u32 exact;    /* 1: pc is not a return address */
+  __u32 native_ended;
+  __u32 switches; /* stack switches so far */
+  __u32 at_entry; /* 1: pc is the first instruction of its function */
   __u32 pid;
-  __u32 unsent;    /* 1: a Python code object could not be sent */
-  __u32 outdated;  /* 1: mappings were read before the last unload, so each one is checked */
-  __u32 astray;    /* 1: the file at pc is not the one in the mappings */
+  __u32 unsent;
+  __u32 outdated;  /* 1: the mappings were read before the last unload, so the walk checks each mapping that it uses */
+  __u32 astray;    /* 1: the file at pc differs from the file in the recorder's mappings */
   __u32 surprised; /* 1: the recorder should read the mappings again */
   __u32 pad;
 };
@@ -44,12 +44,12 @@ struct slot {
   __u32 pad;
   struct walk walk;
   struct gpuprof_bpf_process process;
-  __u64 window[WINDOW_WORDS]; /* part of the stack */
-  __u8 frames[WINDOW_BYTES];  /* a window of the Python frames; callees have higher addresses */
-  __u8 object[OBJECT_BYTES];  /* a Python code object */
-  __u64 run[WORDS];           /* pending Python frames, until their native frame is found */
+  __u64 window[WINDOW_WORDS];
+  __u8 frames[WINDOW_BYTES]; /* copy of memory with Python frames; callees have higher addresses */
+  __u8 object[OBJECT_BYTES];
+  __u64 run[WORDS]; /* Python frames are collected here until the walk finds the native frame that runs them. */
   struct gpuprof_bpf_stack stack;
-  __u64 words[WORDS + GPUPROF_BPF_KERNEL_FRAMES]; /* follow `stack` in the event */
+  __u64 words[WORDS + GPUPROF_BPF_KERNEL_FRAMES]; /* sent directly after `stack` in one event */
   union {
     struct gpuprof_bpf_code code;
     struct gpuprof_bpf_lines lines;
@@ -76,7 +76,8 @@ static __always_inline long read_user(void* to, __u32 bytes, __u64 from) {
   return error;
 }
 
-/* Loads a window from `at` (a multiple of 8), at most to the page's end, because the stack may end there. */
+/* Loads a window that begins at `at` (a multiple of 8). It ends at the page's end at the latest, because the stack
+ * may end there. */
 static __always_inline long load_window(struct slot* slot, __u64 at) {
   __u64 bytes = PAGE_BYTES - (at & (PAGE_BYTES - 1));
   if (bytes > WINDOW_BYTES) {
@@ -90,8 +91,8 @@ static __always_inline long load_window(struct slot* slot, __u64 at) {
   return 0;
 }
 
-/* Reads an aligned word of the stack. The walk first reads a frame's highest word, the return address. So the window
- * begins at sp if possible, to contain the rest of the frame. */
+/* Reads an aligned word of the stack. In each frame, the walk first reads the highest word, the return address. So
+ * the window begins at sp if possible, to contain the rest of the frame. */
 static __always_inline long read_stack(struct slot* slot, __u64 at, __u64* word) {
   struct walk* walk = &slot->walk;
   if (at & 7) {

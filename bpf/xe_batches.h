@@ -3,7 +3,7 @@
 #ifndef GPUPROF_XE_BATCHES_H
 #define GPUPROF_XE_BATCHES_H
 
-#define MAX_BINDS 64 /* operations of one bind ioctl */
+#define MAX_BINDS 64 /* limit on the operations of one bind ioctl */
 
 /* Layouts from the kernel's stable interface, xe_drm.h. */
 struct xe_bind_op {
@@ -23,7 +23,7 @@ struct xe_bind {
   __u32 exec_queue;
   __u32 pad;
   __u32 count;
-  struct xe_bind_op bind; /* if count > 1, the first 8 bytes point to the operations */
+  struct xe_bind_op bind; /* if count > 1, the first 8 bytes are the address of an array of operations */
 };
 struct xe_mmap_offset {
   __u64 extensions;
@@ -43,7 +43,7 @@ struct xe_vm_destroy {
   __u32 vm;
 };
 enum { XE_BIND_MAP = 0, XE_BIND_UNMAP = 1, XE_BIND_USER = 2, XE_BIND_UNMAP_ALL = 3 };
-#define XE_BIND_NULL (1 << 2)   /* the range has no memory, but reads succeed */
+#define XE_BIND_NULL (1 << 2)   /* reads of the range succeed, although it has no memory */
 #define XE_BIND_MIRROR (1 << 5) /* GPU addresses equal the process's addresses */
 
 static __always_inline void on_bind(__u64 file, __u32 vm, const struct xe_bind_op* op) {
@@ -66,7 +66,7 @@ static __always_inline void on_bind(__u64 file, __u32 vm, const struct xe_bind_o
   } else if (op->op == XE_BIND_MAP && op->flags & XE_BIND_MIRROR) {
     binding.to = 0;
   } else if (op->op != XE_BIND_USER) {
-    return; /* the operation changes no bindings */
+    return;
   }
   bind_range(file, vm, op->address, op->range, &binding);
 }
@@ -105,7 +105,8 @@ int on_xe_bind(__u64* ctx) {
   } else {
     struct binds_context context = {file, bind.bind.extensions, bind.vm, bind.count};
     bpf_loop(MAX_BINDS, bind_one, &context, 0);
-    if (bind.count > MAX_BINDS) { /* forget all, because no address is better than a wrong one */
+    /* If operations remain, forgets all bindings of the VM, because an unknown address is better than a wrong one. */
+    if (bind.count > MAX_BINDS) {
       count_job(GPUPROF_DRM_LOST_BINDINGS);
       forget_vm(file, bind.vm);
     }
@@ -124,7 +125,8 @@ int on_xe_vm_destroyed(__u64* ctx) {
   return 0;
 }
 
-/* Counts a busy VM, which remains although on_xe_vm_destroyed() has dropped its bindings. Same arguments as there. */
+/* Counts a VM that the driver did not destroy because it was busy. on_xe_vm_destroyed() has already dropped its
+ * bindings. Has the same arguments as that function. */
 SEC("fexit")
 int on_xe_vm_kept(__u64* ctx) {
   if ((int)ctx[3] == -EBUSY && is_recorded()) {
@@ -152,19 +154,19 @@ int on_xe_mmap_offset(__u64* ctx) {
   return 0;
 }
 
-/* Reads the batch of an exec ioctl, see take_batch(). */
 static __always_inline __u64 take_xe_batch(__u64 file, __u32 vm, __u32 queue, const void* exec) {
   struct xe_exec asked;
   if (!is_recorded() || bpf_probe_read_kernel(&asked, sizeof(asked), exec) != 0 || asked.batches != 1) {
-    return 0; /* not supported: several batches, for parallel engines, at addresses given by a list */
+    /* A job for parallel engines has several batches, at addresses given by a list. Such jobs are not supported. */
+    return 0;
   }
   reread_deferred(file);
   struct handed handed = {.file = file, .address = asked.address, .vm = vm, .queue = queue};
   return take_batch(&handed);
 }
 
-/* A thread that waits for a batch has finished writing it. Arguments: (struct drm_device*, struct
- * drm_xe_wait_user_fence*, struct drm_file*) */
+/* Reads deferred batches again, because a thread that waits for a batch has finished writing it. Arguments: (struct
+ * drm_device*, struct drm_xe_wait_user_fence*, struct drm_file*) */
 SEC("fentry")
 int on_xe_wait(__u64* ctx) {
   if (is_recorded()) {

@@ -16,7 +16,8 @@ cannot() {
   exit 125
 }
 
-# Runs a command in the background: a shell handles signals only after a foreground command ends, which may take long.
+# Runs a command in the background. A shell handles signals only after a foreground command has ended, which may take
+# long.
 child=''
 run() {
   "$@" &

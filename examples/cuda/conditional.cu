@@ -31,8 +31,8 @@ namespace {
 
 struct Work {
   cudaStream_t stream = nullptr;
-  int* left = nullptr;  // on the GPU
-  int* few = nullptr;   // pinned
+  int* left = nullptr;  // memory of the GPU
+  int* few = nullptr;   // page-locked memory of the host
   int* many = nullptr;
   cudaGraphExec_t loop = nullptr;
   cudaGraphExec_t kernel_and_loop = nullptr;
@@ -48,7 +48,8 @@ cudaGraphNode_t add_kernel(cudaGraph_t graph, void* kernel, void** arguments) {
   return node;
 }
 
-// Adds a conditional node after `first` (null: no dependency). Returns an array of the node's `size` body graphs.
+// Adds a conditional node after `first`; if that is null, the node has no dependency. Returns the array of the node's
+// `size` body graphs.
 cudaGraph_t* add_condition(cudaGraph_t graph, cudaGraphConditionalNodeType type, unsigned size, unsigned value,
                            const cudaGraphNode_t* first, cudaGraphConditionalHandle* handle) {
   check(cudaGraphConditionalHandleCreate(handle, graph, value, cudaGraphCondAssignDefault),

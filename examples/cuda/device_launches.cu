@@ -1,4 +1,4 @@
-// Kernels that launch kernels. CUPTI reports only the parents; their time includes that of their children.
+// Kernels that launch kernels. CUPTI reports only the parent kernels. Their time includes that of their children.
 //
 //   example_cuda_device_launches [--launches N]
 #include "expect.h"

@@ -1,4 +1,5 @@
-// Prints lines "expect KEY=VALUE": what a profile of the program must contain. test/runtime/matrix reads them.
+// Prints lines "expect KEY=VALUE", which say what a profile of the program must contain. test/runtime/matrix reads
+// them.
 #pragma once
 
 #include <cstdio>

@@ -44,7 +44,7 @@ __attribute__((noinline)) cudaGraph_t capture_nodes(cudaStream_t stream, float* 
   return graph;
 }
 
-// Captures the same graph with another kernel. cudaGraphExecUpdate requires the same shape.
+// Captures a graph of the same shape with another kernel. cudaGraphExecUpdate requires the same shape.
 __attribute__((noinline)) cudaGraph_t capture_again(cudaStream_t stream, float* data, long nodes) {
   cudaGraph_t graph = nullptr;
   check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");

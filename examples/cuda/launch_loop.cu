@@ -21,7 +21,8 @@ __global__ void tiny(float* data) {
 
 namespace {
 
-// Launches between two synchronizations. The driver's queue holds more, so no launch blocks the thread.
+// Number of launches between two synchronizations. The driver's queue can hold more launches, so none blocks the
+// thread.
 constexpr long kBeforeWait = 500;
 
 constexpr size_t kMostLeaves = 16;
@@ -33,7 +34,8 @@ __attribute__((noinline)) void launch_tiny(float* data) {
 template <size_t Number>
 __attribute__((noinline)) void launch_from(float* data) {
   launch_tiny(data);
-  asm volatile("" ::"i"(Number) : "memory");  // compilers cannot merge these functions, or make tail calls
+  // This statement keeps compilers from merging these functions, and from making tail calls.
+  asm volatile("" ::"i"(Number) : "memory");
 }
 
 using Leaf = void (*)(float*);
@@ -66,7 +68,7 @@ __attribute__((noinline)) void launch_batch(const Batch& batch) {
   check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
-// Omits frame pointers, as in most programs, whatever the compiler options are.
+// Omits frame pointers, as most programs do, even if the compiler options request them.
 #if defined(__GNUC__) && !defined(__clang__)
 __attribute__((optimize("omit-frame-pointer")))
 #endif

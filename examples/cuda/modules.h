@@ -1,5 +1,6 @@
-// Loads and unloads modules, with a known result: 25 kernels with different names. Each is in a module that is
-// loaded, used and unloaded, repeatedly. For modules.cu, and for the same program on the mock driver of the tests.
+// Loads and unloads modules, with a known result: 25 kernels with different names. Each kernel has its own module,
+// which is repeatedly loaded, used and unloaded. modules.cu uses this file. So does the same program on the tests' mock
+// driver.
 #pragma once
 
 #include <cuda.h>
@@ -29,7 +30,6 @@ inline std::string name_of(long number) {
   return name;
 }
 
-// A kernel, loaded as a module or as a library.
 class Loaded {
  public:
   Loaded(const std::string& image, const std::string& name, bool as_library) {
@@ -99,7 +99,6 @@ inline void eager(const std::string& name, const Loaded& kernel, CUstream stream
   ++count.kernels[name];
 }
 
-// Captures the kernel, and replays it twice.
 inline void captured(const std::string& name, const Loaded& kernel, CUstream stream, Count& count) {
   CUgraph graph = capture_kernel(kernel.function, stream);
   CUgraphExec exec = nullptr;
@@ -114,7 +113,8 @@ inline void captured(const std::string& name, const Loaded& kernel, CUstream str
   count.kernels[name] += 2;
 }
 
-// Instantiates a graph with one node, then makes the node run `other`: by new parameters, later by a graph update.
+// Instantiates a graph with one node. Then makes the node run `other`: first by new parameters, later by a graph
+// update.
 inline void updated(const std::string& name, const Loaded& kernel, const std::string& other_name, const Loaded& other,
                     CUstream stream, Count& count) {
   CUgraph graph = nullptr;
@@ -147,7 +147,7 @@ inline void updated(const std::string& name, const Loaded& kernel, const std::st
   count.kernels[other_name] += 2;
 }
 
-// `image_of` returns the image of a module with one kernel of the given name.
+// `image_of` takes the name of a kernel and returns the image of a module that contains this kernel.
 template <typename ImageOf>
 void run(long rounds, CUstream stream, const ImageOf& image_of) {
   Count count;

@@ -31,7 +31,7 @@ __global__ void relax(float* x, int steps) {
 namespace {
 
 constexpr int kThreads = 32;
-constexpr size_t kReduced = 1024;  // floats
+constexpr size_t kReduced = 1024;  // number of floats
 
 struct Rank {
   Nccl nccl;
@@ -51,14 +51,14 @@ __attribute__((noinline)) void smooth(const Rank& rank, int work) {
   check(cudaGetLastError(), "launch of relax");
 }
 
-// NCCL's kernel waits on the GPU for the kernels of the other ranks.
+// On the GPU, NCCL's kernel waits for the kernels of the other ranks.
 __attribute__((noinline)) void all_reduce(const Rank& rank) {
   rank.nccl.check(
       rank.nccl.all_reduce(rank.reduced, rank.reduced, kReduced, kNcclFloat, kNcclSum, rank.comm, rank.stream),
       "ncclAllReduce");
 }
 
-// Like a training loop that prints its loss: the CPU is at most one step ahead.
+// Waits for the GPU after each step, like a training loop that prints its loss. So the CPU is at most one step ahead.
 __attribute__((noinline)) void end_step(const Rank& rank) {
   check(cudaStreamSynchronize(rank.stream), "cudaStreamSynchronize");
 }
@@ -113,7 +113,7 @@ int be_rank(const Arguments& arguments, long number, long ranks) {
   }
   Rank rank;
   open_rank(rank, arguments, number, ranks);
-  for (int i = 0; i < 5; ++i) {  // not measured: set up connections, load kernels
+  for (int i = 0; i < 5; ++i) {  // These steps are not measured, because they set up connections and load kernels.
     transport(rank, 1);
     smooth(rank, 1);
     all_reduce(rank);
@@ -142,6 +142,6 @@ int main(int argc, char** argv) {
   if (rank == nullptr) {
     return launch_ranks(argv, arguments.positive("--ranks", 2), seconds);
   }
-  alarm(static_cast<unsigned>(seconds));  // limits all waits: the other rank may have died
+  alarm(static_cast<unsigned>(seconds));  // limits all waits, because the other rank may have died
   return be_rank(arguments, std::strtol(rank, nullptr, 10), arguments.positive("--ranks", 2));
 }

@@ -1,5 +1,5 @@
-// A job of processes on this machine: starts the ranks, passes a few bytes from rank 0 to the others, and ends all
-// ranks when one fails. Does not use CUDA, because the process that starts the ranks must not use a GPU.
+// A job of several processes on this machine: starts the ranks, passes a few bytes from rank 0 to the others, and ends
+// all ranks when one fails. It does not use CUDA, because the process that starts the ranks must not use a GPU.
 #pragma once
 
 #include <sys/mman.h>
@@ -20,11 +20,13 @@
 #include <vector>
 
 constexpr int kUsage = 2;
-constexpr int kNotHere = 77;  // exit code if NCCL or GPUs are missing: the test is skipped
+constexpr int kNotHere = 77;  // exit code if NCCL or GPUs are missing, so that the test is skipped
 constexpr long kMostWork = 2'000'000'000;
 constexpr long kMostRanks = 64;
-constexpr int kSharedFd = 57;  // descriptor of the shared memory; stays open when a rank is executed
-// Marks the processes that this program starts as ranks. RANK cannot: another launcher may have set it already.
+// Descriptor of the shared memory; it stays open when this program is executed again as a rank.
+constexpr int kSharedFd = 57;
+// This variable marks the processes that this program starts as ranks. RANK cannot, because another launcher may have
+// set it.
 constexpr const char* kRankOfJob = "EXAMPLE_CUDA_RANK";
 
 struct Shared {
@@ -84,7 +86,7 @@ inline Shared* map_shared() {
     std::perror("mmap");
     std::exit(1);
   }
-  return static_cast<Shared*>(memory);  // filled with zeros
+  return static_cast<Shared*>(memory);
 }
 
 inline void publish(Shared& shared, const char* bytes, size_t size) {
@@ -92,7 +94,7 @@ inline void publish(Shared& shared, const char* bytes, size_t size) {
   shared.published.store(1, std::memory_order_release);
 }
 
-// Waits for the bytes. If their sender has died, the alarm of the rank ends the wait.
+// Waits for the bytes from rank 0. If rank 0 has died, the alarm of this rank ends the wait.
 inline void receive(const Shared& shared, char* bytes, size_t size) {
   while (shared.published.load(std::memory_order_acquire) == 0) {
     usleep(1000);
@@ -120,12 +122,12 @@ inline pid_t start_rank(char** argv, long number, long ranks) {
   _exit(127);
 }
 
-// Returns the exit code of a process as a shell reports it.
+// Returns the exit code of a process, in the form that a shell uses.
 inline int exit_code_of(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// Returns the first exit code that is not 0. Kills the remaining ranks if one fails, or after `seconds`.
+// Returns the first exit code that is not 0. If a rank fails, or after `seconds`, kills the remaining ranks.
 inline int launch_ranks(char** argv, long ranks, long seconds) {
   if (ranks > kMostRanks) {
     std::fprintf(stderr, "--ranks: at most %ld\n", kMostRanks);
@@ -152,7 +154,7 @@ inline int launch_ranks(char** argv, long ranks, long seconds) {
       kill(child, SIGKILL);
     }
   };
-  // Kills the ranks 5 s after their own alarm() should have ended them.
+  // A rank should end by its own alarm(). If it has not ended 5 s later, it is killed.
   const uint64_t end_ns = now_ns() + (static_cast<uint64_t>(seconds) + 5) * 1'000'000'000;
   bool killed = failed != 0;
   if (killed) {
@@ -178,7 +180,7 @@ inline int launch_ranks(char** argv, long ranks, long seconds) {
     }
     const auto known = std::find(left.begin(), left.end(), child);
     if (known == left.end()) {
-      continue;  // not a rank
+      continue;  // another child process, which is not a rank
     }
     left.erase(known);
     if (status != 0 && !killed) {

@@ -1,5 +1,5 @@
-// The part of NCCL's C API that the ranks use, with its documented signatures and values. The library is loaded at
-// run time, so the program is built and started without it.
+// The part of NCCL's C API that the ranks use, with its documented signatures and values. The library is loaded at run
+// time. So the program can be built without it, and can start without it.
 #pragma once
 
 #include <cuda_runtime.h>

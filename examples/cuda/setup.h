@@ -14,7 +14,8 @@ inline void check(cudaError_t status, const char* what) {
   }
 }
 
-// Returns the number after an option like --launches. Exits if it is not a positive number.
+// Returns the number after an option such as --launches, or `otherwise` if the option is missing. Exits if the number
+// is not positive.
 inline long option(int argc, char** argv, const std::string& name, long otherwise) {
   long value = otherwise;
   for (int i = 1; i + 1 < argc; ++i) {

@@ -81,11 +81,11 @@ __global__ void stray(float* out, int steps) {
   float x = threadIdx.x;
   for (int i = 0; i < steps; ++i) {
     if ((threadIdx.x + i) % 2 == 0) {
-      x = sqrtf(x) * 0.999f + 1.0f;  // path of the even threads
+      x = sqrtf(x) * 0.999f + 1.0f;
       x = sqrtf(x + 3.0f) * 0.999f + 1.0f;
       x = sqrtf(x + 5.0f) * 0.999f + 1.0f;
     } else {
-      x = __expf(-x) * 0.5f + 1.0f;  // path of the odd threads
+      x = __expf(-x) * 0.5f + 1.0f;
       x = __expf(-x - 1.0f) * 0.5f + 1.0f;
       x = __expf(-x - 2.0f) * 0.5f + 1.0f;
     }
@@ -133,7 +133,7 @@ Memory allocate() {
   Memory memory;
   std::vector<unsigned> next(kNodes);
   for (unsigned i = 0; i < kNodes; ++i) {
-    next[i] = (i * 1664525u + 1013904223u) % kNodes;  // one cycle through all elements
+    next[i] = (i * 1664525u + 1013904223u) % kNodes;  // a cycle that visits all elements
   }
   const size_t threads = size_t{kBlocks} * kThreads;
   check(cudaMalloc(&memory.next, kNodes * sizeof(unsigned)), "cudaMalloc");
@@ -154,7 +154,7 @@ void __attribute__((noinline)) short_path(const Memory& memory) {
   shared<<<kBlocks, kThreads, 0, memory.stream>>>(memory.floats, 20000);
 }
 
-// Each kernel takes milliseconds, so the microseconds at its start and end, with few samples, do not matter.
+// Each kernel takes milliseconds. The few samples from the microseconds at its start and end do not matter.
 void __attribute__((noinline)) pair(const Memory& memory) {
   heavy<<<kBlocks, kThreads, 0, memory.stream>>>(memory.floats, 500000);
   light<<<kBlocks, kThreads, 0, memory.stream>>>(memory.floats, 500000);

@@ -94,7 +94,7 @@ __attribute__((noinline)) void wait_in_each_way(cudaStream_t stream) {
   check(cudaEventDestroy(event), "cudaEventDestroy");
 }
 
-// The CPU writes, the GPU adds, the CPU reads: each step migrates pages if the hardware can.
+// The CPU writes, the GPU adds, and the CPU reads. Each of these steps migrates pages, if the hardware can.
 __attribute__((noinline)) float use_managed_memory() {
   constexpr int kCount = 1 << 20;
   float* data = nullptr;
@@ -125,8 +125,8 @@ nvtxEventAttributes_t attributes_of(nvtxStringHandle_t name) {
   return attributes;
 }
 
-// Runs one kernel in the range "step", two in "inner" inside "step", three in the start/end range "span", and four in
-// the range "assemble" of `domain`, whose name is a registered string.
+// Runs one kernel in the range "step", two in the range "inner" inside "step", and three in the start/end range "span".
+// Runs four in the range "assemble" of `domain`; the name of this range is a registered string.
 __attribute__((noinline)) void work_in_ranges(float* data, nvtxDomainHandle_t domain, nvtxStringHandle_t name) {
   const nvtxEventAttributes_t attributes = attributes_of(name);
   for (int i = 0; i < kRanges; ++i) {
@@ -176,7 +176,7 @@ void work_on(int device, PerDevice& mine, const Shape& shape) {
 
 enum class Peers { none, direct, staged };
 
-// Devices that can not access each other's memory copy through the host: the driver splits each copy into two.
+// If two devices cannot access each other's memory, the driver copies through the host, and splits each copy into two.
 Peers enable_peers(const Shape& shape) {
   if (shape.devices < 2) {
     return Peers::none;

@@ -17,7 +17,7 @@ __global__ void light(float* data, int steps) {
   data[threadIdx.x] = run(static_cast<float>(threadIdx.x), steps);
 }
 
-// One run of four times the steps, because four independent runs would overlap on a GPU.
+// This is one long run, because four independent runs would overlap on a GPU.
 __global__ void heavy(float* data, int steps) {
   data[threadIdx.x] = run(static_cast<float>(threadIdx.x), 4 * steps);
 }
@@ -54,7 +54,7 @@ __attribute__((noinline)) void transfer(float* data, float* host) {
 int main(int argc, char** argv) {
   const long launches = option(argc, argv, "--launches", 500);
   const int steps = static_cast<int>(option(argc, argv, "--steps", 2000));
-  float* host = nullptr;  // page-locked, because a copy of other memory may be split
+  float* host = nullptr;  // page-locked, because the driver may split a copy of other memory
   float* data = nullptr;
   check(cudaMallocHost(&host, kBytes), "cudaMallocHost");
   check(cudaMalloc(&data, kBytes), "cudaMalloc");

@@ -82,7 +82,7 @@ __attribute__((noinline)) void launch_driver_cooperative(CUfunction function, fl
   }
 }
 
-// A launch that the driver rejects: it is counted as failed, and has no GPU work.
+// The driver rejects this launch. It counts as failed and has no GPU work.
 __attribute__((noinline)) void launch_refused(float* data, long launches) {
   for (long i = 0; i < launches; ++i) {
     tiny<<<1, 4096>>>(data);

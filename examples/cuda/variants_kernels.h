@@ -1,5 +1,6 @@
-// One launch of each kind. Two objects include this file, and nvcc compiles them with different default streams. The
-// driver's functions come from cudaGetDriverEntryPointByVersion, as in libraries, so nothing links against libcuda.
+// One launch of each kind. Two source files include this file, and nvcc compiles them with different default streams.
+// The driver's functions come from cudaGetDriverEntryPointByVersion, as in libraries. So nothing is linked with
+// libcuda.
 #pragma once
 
 #include <cooperative_groups.h>

@@ -1,5 +1,5 @@
-// The launches of variants.cu on the per-thread default stream (compiled with --default-stream per-thread). They call
-// the functions whose names end in _ptsz.
+// The launches of variants.cu on the per-thread default stream (compiled with --default-stream per-thread). These
+// launches call the functions whose names end in _ptsz.
 #include "variants.h"
 #include "variants_kernels.h"
 

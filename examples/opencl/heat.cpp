@@ -10,7 +10,8 @@
 namespace {
 
 constexpr size_t kSide = 512;
-constexpr float kEnough = 1e-6F;  // stop below this change per step, summed over the plate
+// The loop ends when a step changes the plate by less than this. The changes of all points are summed.
+constexpr float kEnough = 1e-6F;
 
 constexpr const char* kSource = R"(
 kernel void spread(global const float* now, global float* next) {
@@ -30,7 +31,7 @@ class Plate {
   explicit Plate(const Session& session)
       : session_(session), spread_(make_kernel(session, "spread")), change_(make_kernel(session, "total_change")) {
     std::vector<float> cells(kSide * kSide, 0.0F);
-    for (size_t x = 0; x < kSide; ++x) cells[x] = 100.0F;  // one edge is hot
+    for (size_t x = 0; x < kSide; ++x) cells[x] = 100.0F;  // this edge is hot
     now_ = buffer(cells.size(), cells.data());
     next_ = buffer(cells.size(), cells.data());
     sum_ = buffer(1, cells.data());

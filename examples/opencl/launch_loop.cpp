@@ -8,7 +8,8 @@
 
 namespace {
 
-// Commands between two clFinish: enough to hide its cost, but few enough for any driver's queue.
+// Number of commands between two calls of clFinish. It is large enough to hide the cost of clFinish, and small enough
+// for any driver's queue.
 constexpr long kBatch = 500;
 
 void launch_batch(const Session& session, cl_kernel kernel, long launches) {
@@ -26,7 +27,7 @@ int main(int argc, char** argv) {
   const long launches = option(argc, argv, "--launches", 20000);
   const Session session = open_session("kernel void empty() {}");
   cl_kernel kernel = make_kernel(session, "empty");
-  launch_batch(session, kernel, kBatch);  // the driver compiles at the first launch
+  launch_batch(session, kernel, kBatch);  // the driver compiles the kernel at its first launch
 
   const auto begin = std::chrono::steady_clock::now();
   for (long left = launches; left > 0; left -= kBatch) {

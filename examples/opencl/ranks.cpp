@@ -39,7 +39,8 @@ kernel void relax(global float* x, int steps) {
   x[get_global_id(0)] = v;
 })";
 
-constexpr int kSharedFd = 57;  // descriptor of the shared memory; stays open when a rank is executed
+// Descriptor of the shared memory; it stays open when this program is executed again as a rank.
+constexpr int kSharedFd = 57;
 
 struct Shared {
   pthread_barrier_t meeting;
@@ -69,7 +70,6 @@ void smooth(const Rank& rank, cl_int work) {
   run(rank, rank.relax, work);
 }
 
-// All ranks continue when the last one arrives.
 void all_reduce(const Rank& rank) {
   cl_int status = CL_SUCCESS;
   cl_event met = clCreateUserEvent(rank.session.context, &status);
@@ -98,7 +98,7 @@ long number_or(int argc, char** argv, const std::string& name, long otherwise) {
   return otherwise;
 }
 
-// Gives each rank its own processors if there are at least two per rank. Without this, random ranks would be slow only
+// Gives each rank its own processors if there are at least two per rank. Otherwise some ranks would be slow only
 // because they share a core.
 void keep_to_own_processors(long number, long ranks) {
   cpu_set_t all;
@@ -126,7 +126,7 @@ void keep_to_own_processors(long number, long ranks) {
 
 struct Step {
   uint64_t end_ns = 0;
-  uint64_t own_ns = 0;  // without the wait in all_reduce()
+  uint64_t own_ns = 0;  // time without the wait in all_reduce()
 };
 
 // Prints when each twentieth of the job ended, and the median time of its steps.
@@ -205,13 +205,13 @@ int launch(int argc, char** argv) {
   pthread_barrierattr_init(&shared);
   pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
   pthread_barrier_init(&static_cast<Shared*>(memory)->meeting, &shared, static_cast<unsigned>(ranks));
-  setenv("POCL_MAX_PTHREAD_COUNT", "1", 0);  // one pocl thread per rank
+  setenv("POCL_MAX_PTHREAD_COUNT", "1", 0);  // PoCL uses one thread per rank
   setenv("POCL_CPU_MAX_CU_COUNT", "1", 0);
   std::vector<pid_t> children;
   for (long i = 0; i < ranks; ++i) {
     const pid_t child = fork();
     if (child == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);  // otherwise nothing would end a rank that waits for the others
+      prctl(PR_SET_PDEATHSIG, SIGKILL);  // Without this, nothing would end a rank that waits for the others.
       setenv("RANK", std::to_string(i).c_str(), 1);
       execv("/proc/self/exe", argv);
       _exit(127);
@@ -219,9 +219,9 @@ int launch(int argc, char** argv) {
     children.push_back(child);
   }
   int failed = 0;
-  for (size_t left = children.size(); left > 0; --left) {  // waits for whichever child ends next
+  for (size_t left = children.size(); left > 0; --left) {
     int status = 0;
-    // A rank that has ended would keep the others waiting forever.
+    // If a rank has ended, the other ranks would wait for it forever.
     const pid_t gone = waitpid(-1, &status, 0);
     std::replace(children.begin(), children.end(), gone, 0);
     if (gone < 0 || status != 0) {

@@ -23,7 +23,6 @@ struct Session {
   cl_program program = nullptr;
 };
 
-// Returns the first device of the first platform that has one.
 inline cl_device_id first_device() {
   cl_uint count = 0;
   if (clGetPlatformIDs(0, nullptr, &count) != CL_SUCCESS || count == 0) {
@@ -69,7 +68,8 @@ inline void close_session(const Session& session) {
   check(clReleaseContext(session.context), "clReleaseContext");
 }
 
-// Returns the number after an option like --launches. Exits if it is not a positive number.
+// Returns the number after an option such as --launches, or `otherwise` if the option is missing. Exits if the number
+// is not positive.
 inline long option(int argc, char** argv, const std::string& name, long otherwise) {
   long value = otherwise;
   for (int i = 1; i < argc; ++i) {

@@ -11,8 +11,8 @@
 
 namespace {
 
-// Each step depends on the previous one, so that no compiler can shorten the loop. `heavy` calls run() four times, and
-// these calls do not depend on each other. So a device can overlap them, as it overlaps work-items of `light`.
+// Each step depends on the previous one, so that no compiler can shorten the loop. `heavy` calls run() four times.
+// These calls do not depend on each other, so a device can overlap them, as it overlaps work-items of `light`.
 constexpr const char* kSource = R"(
 float run(float value, int steps) {
   for (int i = 0; i < steps; ++i) {
@@ -32,8 +32,8 @@ kernel void heavy(global float* data, int steps) {
 }
 )";
 
-// One work-group, so that a CPU device uses one core, and times do not depend on the number of free cores. On a CPU
-// the kernels take 0.1 and 0.4 ms: much longer than a launch, and much shorter than a time slice.
+// There is one work-group, so that a CPU device uses one core, and times do not depend on the number of free cores. On
+// a CPU the kernels take 0.1 and 0.4 ms. This is much longer than a launch, and much shorter than a time slice.
 constexpr size_t kWorkItems = 64;
 
 [[gnu::noinline]] void assemble(const Session& session, cl_kernel light) {
@@ -55,12 +55,10 @@ void set_data(cl_kernel kernel, cl_mem data) {
   check(clSetKernelArg(kernel, 0, sizeof(void*), &data), "clSetKernelArg");
 }
 
-// Sets the steps of the next launch.
 void set_steps(cl_kernel kernel, cl_int steps) {
   check(clSetKernelArg(kernel, 1, sizeof(steps), &steps), "clSetKernelArg");
 }
 
-// Steps per launch, by launching function.
 struct Steps {
   cl_int assemble = 0;
   cl_int solve = 0;

@@ -4,7 +4,7 @@
 import numpy
 
 if not hasattr(numpy, "row_stack"):
-    numpy.row_stack = numpy.vstack  # removed in NumPy 2.5, but older Numbas need it
+    numpy.row_stack = numpy.vstack  # NumPy 2.5 has removed row_stack, but older Numbas need it.
 
 from numba import cuda  # pylint: disable=wrong-import-position
 

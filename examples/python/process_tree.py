@@ -126,7 +126,7 @@ def spawn(fills):
 
 
 def subprocesses(fills):
-    subprocess.run(command(fills), check=True)  # vfork and exec, if Python supports it
+    subprocess.run(command(fills), check=True)  # uses vfork() and exec(), if this Python supports it
     work(fills)
     wait_for(os.posix_spawn(sys.executable, command(fills), os.environ))
     wait_for(fork(lambda: os.execv(sys.executable, command(fills))))
@@ -177,7 +177,8 @@ def is_foreign(fd):
 
 def close_all(fills):
     cuda = work(fills)
-    # Close only sockets and memory files: a profiler opened them. Device files and pipes belong to the CUDA driver.
+    # Closes only sockets and memory files, which a profiler may have opened. Device files and pipes belong to the CUDA
+    # driver.
     for fd in map(int, os.listdir("/proc/self/fd")):
         if fd > 2 and is_foreign(fd):
             os.close(fd)
@@ -207,7 +208,8 @@ def endless(fills, log):
     while True:
         cuda.fill(fills)
         done += fills
-        os.write(log, f"{time.monotonic_ns()} {done}\n".encode())  # unbuffered, because the process may be killed at any time
+        # written without a buffer, because the process may be killed at any time
+        os.write(log, f"{time.monotonic_ns()} {done}\n".encode())
         time.sleep(0.002)
 
 

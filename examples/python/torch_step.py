@@ -80,11 +80,11 @@ class Training:
 class CapturedTraining(Training):
     """The step, captured once and launched as one CUDA graph."""
 
-    BEFORE = 3  # steps without a graph
+    BEFORE = 3  # number of steps before the graph is captured
 
     def __init__(self, layers, device, nvtx, extra):
         super().__init__(layers, device, nvtx, capturable=True, extra=extra)
-        # In the first steps, libraries allocate memory and choose kernels. A capture must not contain this.
+        # In the first steps, libraries allocate memory and choose kernels. These actions must not be captured.
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
@@ -119,7 +119,7 @@ def timed_steps(training, device, steps):
 
 
 def device_time_us(event):
-    # Renamed in PyTorch 2.4.
+    # PyTorch 2.4 has renamed this attribute.
     return event.self_device_time_total if hasattr(event, "self_device_time_total") else event.self_cuda_time_total
 
 
@@ -133,7 +133,8 @@ def profiled_steps(training, device, steps):
     kernels = {}
     for event in profiler.key_averages():
         on_device = event.device_type == torch.autograd.DeviceType.CUDA
-        # Step and annotation ranges also appear as device events, and would count their kernels twice.
+        # The ranges of steps and annotations also appear as device events. They would count their kernels a second
+        # time.
         if on_device and not getattr(event, "is_user_annotation", False):
             kernels[event.key] = {"count": event.count, "ns": round(1000 * device_time_us(event))}
     return kernels, times

@@ -14,7 +14,7 @@ import statistics
 import sys
 import time
 
-NOT_HERE = 77  # test runners report it as "skipped"
+NOT_HERE = 77  # exit code that test runners report as "skipped"
 
 try:
     import torch

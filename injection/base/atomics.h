@@ -72,7 +72,7 @@ inline bool try_lock_bounded(uint32_t* lock) {
   return false;
 }
 
-// Waits up to 1 s for the lock (`tries` times kLockWaitNs). For callers that would lose data without the lock.
+// Waits up to 1 s for the lock (`tries` times kLockWaitNs). Use it if the caller would lose data without the lock.
 inline bool try_lock_long(uint32_t* lock, int tries = 50) {
   for (int i = 0; i < tries; ++i) {
     if (try_lock_bounded(lock)) {

@@ -1,4 +1,3 @@
-// Marks the injection library's own calls into vendor libraries, so that its callbacks ignore these calls.
 #pragma once
 
 #include "base/keep_errno.h"
@@ -6,7 +5,8 @@
 
 namespace gpuprof::injection {
 
-// Marks the current thread as running injection code. Callbacks on this thread must then do nothing. Preserves errno.
+// Marks the current thread as running injection code. The injection library's callbacks must ignore calls that this
+// thread then makes into vendor libraries. Preserves errno.
 class Guard {
  public:
   Guard() : thread_(thread_state()), entered_(thread_.in_guard == 0) { thread_.in_guard = 1; }
@@ -17,7 +17,8 @@ class Guard {
   }
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
-  [[nodiscard]] bool entered() const { return entered_; }  // false: the thread is already inside a Guard; do nothing
+  // Returns false if the thread is already inside a Guard: the caller must then do nothing.
+  [[nodiscard]] bool entered() const { return entered_; }
 
  private:
   KeepErrno keep_errno_;

@@ -5,7 +5,8 @@
 
 namespace gpuprof::injection {
 
-// Hash table of nodes by vendor handle. Nodes have members `handle` and `next`, and come from malloc. The caller locks.
+// Hash table of nodes by vendor handle. Nodes have members `handle` and `next`, and come from malloc. The caller must
+// hold a lock.
 template <typename Node, uint32_t kBuckets = 1024>
 class HandleTable {
  public:
@@ -60,7 +61,8 @@ class HandleTable {
     return nullptr;
   }
 
-  // Empties the table in a forked child. Leaks the nodes: at the fork, another thread may have been changing them.
+  // Empties the table in a forked child. Leaks the nodes, because another thread may have been changing them at the
+  // fork.
   void forget() {
     for (Node*& bucket : buckets_) {
       if (bucket != nullptr) {
@@ -69,7 +71,7 @@ class HandleTable {
     }
   }
 
-  // Returns a handle's bucket, for locks that protect a part of the table.
+  // Returns the number of a handle's bucket. A caller may use one lock for each group of buckets.
   static uint32_t bucket_of(const void* handle) {
     const auto address = reinterpret_cast<uintptr_t>(handle);
     return (address >> 4 ^ address >> 12 ^ address >> 20) % kBuckets;

@@ -8,9 +8,9 @@
 
 namespace gpuprof::injection {
 
-// Returns the table at `*place`. The first call maps `count` zeroed elements, which use no memory until they are
-// written. Concurrent callers get the same table. Null: no memory. The table is never unmapped, because readers do not
-// lock.
+// Returns the table at `*place`, or null if memory is exhausted. The first call maps `count` zeroed elements, which use
+// no memory until they are written. Concurrent callers get the same table. The table is never unmapped, because readers
+// do not lock.
 template <typename T>
 T* map_once(T** place, size_t count = 1) {
   T* there = load_acquire(place);

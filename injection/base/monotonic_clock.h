@@ -7,8 +7,8 @@
 
 namespace gpuprof::injection {
 
-// The recorder's clock minus CLOCK_MONOTONIC of this process, in ns. The handshake sets it; not 0 if the recorder is in
-// another time namespace.
+// The recorder's clock minus this process's CLOCK_MONOTONIC, in ns, set by the handshake. It is not 0 if the recorder
+// is in another time namespace.
 inline constinit int64_t recorder_clock_offset = 0;
 
 // Returns CLOCK_MONOTONIC in ns.
@@ -18,12 +18,11 @@ inline uint64_t local_ns() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000ULL + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Converts a time of local_ns() to the recorder's time.
 inline uint64_t recorder_time(uint64_t local) {
   return local + static_cast<uint64_t>(load_relaxed(&recorder_clock_offset));
 }
 
-// Returns the recorder's time in ns (wire/wire.h); before the handshake, CLOCK_MONOTONIC.
+// Returns the recorder's time in ns (wire/wire.h). Before the handshake, this is this process's CLOCK_MONOTONIC.
 inline uint64_t now_ns() {
   return recorder_time(local_ns());
 }

@@ -14,9 +14,10 @@
 namespace gpuprof::injection {
 namespace {
 
-uint32_t vm_read_refused = 0;  // 1: a seccomp filter blocks process_vm_readv, or the Linux kernel lacks it
+// 1: process_vm_readv() failed, because a seccomp filter blocks it or the kernel lacks it
+uint32_t vm_read_refused = 0;
 
-// Opens the file anew for each read: the target could close a permanent descriptor, or a child could inherit it.
+// Opens the file anew for each read. The target could close a permanent descriptor, or a child could inherit it.
 bool read_by_file(const void* from, void* to, size_t bytes) {
   const auto fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/mem", O_RDONLY | O_CLOEXEC));
   if (fd < 0) {
@@ -29,9 +30,9 @@ bool read_by_file(const void* from, void* to, size_t bytes) {
 
 }  // namespace
 
-// Uses raw system calls because the libc functions are cancellation points. Names the memory by the calling thread's
-// id: after the main thread has called pthread_exit(), process_vm_readv(getpid()) and /proc/self find no memory. Calls
-// gettid each time: after a fork that the library did not notice, a stored id would name the parent's memory.
+// Uses raw system calls because the libc functions are cancellation points. Passes the calling thread's id: after the
+// main thread has called pthread_exit(), process_vm_readv(getpid()) and /proc/self find no memory. Calls gettid each
+// time: after a fork that the library did not notice, a stored id would name the parent's memory.
 bool safe_read(const void* from, void* to, size_t bytes) {
   const KeepErrno keep_errno;
   if (load_relaxed(&vm_read_refused) == 0) {

@@ -1,4 +1,4 @@
-// Reads memory of this process that may be unmapped: the system call fails instead of faulting.
+// Reads memory of this process that may be unmapped, without a fault.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Storage for texts, and a hash function for texts. The storage comes from mmap, not from the target's malloc. It is
-// never freed, because readers take no lock.
+// Storage for texts, and a hash function for texts. The storage is mapped with mmap, so it does not use the target's
+// malloc. It is never freed, because readers take no lock.
 #pragma once
 
 #include <sys/mman.h>
@@ -18,7 +18,8 @@ inline void* map_memory(size_t bytes) {
   return address == MAP_FAILED ? nullptr : address;
 }
 
-// Hashes eight bytes per step, because this runs at every launch. If hashes are equal, callers compare the texts.
+// Hashes eight bytes per step, because this runs at every launch. Different texts may have equal hashes, so callers
+// must compare the texts, too.
 inline uint64_t hash_text(uint64_t seed, const char* text, size_t length) {
   uint64_t hash = gpuprof_mix_hash(seed, length);
   while (length > 0) {

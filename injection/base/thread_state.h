@@ -7,37 +7,35 @@
 namespace gpuprof::injection {
 
 struct ThreadState {
-  uint32_t ring_plus_one;  // 0: no ring chosen yet
-  uint32_t tid;            // 0: not read yet
-  uint32_t launches;       // launches on this thread so far; one in 64 of them is timed
-  uint32_t in_guard;       // 1: a Guard is active
-  uint32_t in_write;     // nesting depth of writes to rings or names; the segment must stay mapped while this is not 0
-  uint32_t random;       // state of the generator that chooses launches; 0: not seeded
-  uint64_t last_launch;  // last launch's correlation id, plus one; 0: no launch yet, or the last one was ignored
+  uint32_t ring_plus_one;
+  uint32_t tid;
+  uint32_t launches;  // number of launches on this thread; one in 64 of them is timed
+  uint32_t in_guard;
+  uint32_t in_write;     // Nesting depth of writes to rings or names. While it is not 0, the segment must stay mapped.
+  uint32_t random;       // state of the random number generator that chooses launches for stacks; 0: not seeded
+  uint64_t last_launch;  // correlation id of the last launch plus one; 0: no launch yet, or the last one was ignored
   char name[16];         // the thread's name, for LAUNCH records; read again every 1024 launches
-  uint64_t stack_low;    // bounds of this thread's own stack, see thread_stack.h
-  uint64_t stack_high;   // 0: unknown
+  uint64_t stack_low;    // Bounds of this thread's own stack; thread_stack.h finds them.
+  uint64_t stack_high;   // 0: the bounds are unknown
   uint32_t stack_reads;
   uint32_t stack_pause;
-  uint32_t holds_module_scans;  // this thread has suspended module scans for a fork
+  uint32_t holds_module_scans;  // 1: this thread has suspended module scans for a fork
   uint32_t in_module_scan;
 };
 
-// constinit avoids a check at each access.
 inline constinit thread_local ThreadState current_thread = {};
 
 inline ThreadState& thread_state() {
   return current_thread;
 }
 
-// Reads the thread's id and name again.
 void read_thread(ThreadState& thread);
 
 // Returns the calling thread's id in the target's pid namespace.
 [[nodiscard]] uint32_t thread_id();
 
-// Resets the state in a forked child. Keeps what unfinished operations of this thread need (such as in_write): a signal
-// handler that interrupted them may have called fork().
+// Resets the state in a forked child. Keeps the fields that unfinished operations of this thread need, such as
+// in_write: a signal handler that interrupted such an operation may have called fork().
 void reset_thread(ThreadState& thread);
 
 }  // namespace gpuprof::injection

@@ -64,7 +64,7 @@ void begin_launch(const CUpti_CallbackData& data) {
 
 void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& data) {
   const CallKind kind = kind_of(domain, id);
-  // Ignores a driver call inside a runtime call: it has the same correlation id, and both are one launch.
+  // A driver call inside a runtime call is ignored: both have the same correlation id and are one launch.
   if (kind == CallKind::other || ((kind == CallKind::drops_code || kind == CallKind::unloads_code) && !counting()) ||
       (open_call.open && open_call.correlation == data.correlationId) ||
       (is_launch(kind) && data.correlationId == last_launch)) {
@@ -84,7 +84,8 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
   open_call = {true, kind, domain, id, data.correlationId, false, 0, 0, {}, 0};
   note_work();
   if (load_relaxed(&session().devices_named) == 0) {
-    emit_devices();  // not later, because records of the first GPU work may follow within a millisecond
+    // Devices are emitted before the launch, because records of the first GPU work may follow within a millisecond.
+    emit_devices();
   }
   if (counting()) {  // a recording that counts instructions records nothing else
     open_call.open = is_launch(kind);
@@ -149,7 +150,7 @@ void end_launch(const CUpti_CallbackData& data) {
 void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& data) {
   if (!open_call.open || open_call.correlation != data.correlationId || open_call.id != id ||
       open_call.domain != domain) {
-    return;  // a call that was ignored at its beginning
+    return;  // begin_call() has ignored this call
   }
   open_call.open = false;
   if (open_call.counted != 0) {
@@ -165,7 +166,7 @@ void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Call
   }
   const bool launched = is_launch(open_call.kind);
   if (launched && open_call.start_ns == 0 && !failed(data)) {
-    return;  // the usual case: a launch that succeeded and is not timed
+    return;
   }
   const Guard guard;
   if (!guard.entered()) {
@@ -179,7 +180,8 @@ void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Call
     report_failure(data, host_correlation(data.correlationId));
   } else if (open_call.kind == CallKind::memory && data.functionName != nullptr &&
              strstr(data.functionName, "Managed") != nullptr) {
-    enable_unified_memory();  // enabled here, because pages may migrate before the service thread's next tick
+    // Requested here and not by the service thread, because pages may migrate before its next tick.
+    enable_unified_memory();
   }
 }
 
@@ -194,7 +196,7 @@ void on_callback(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId i
     return;
   }
   if (domain != CUPTI_CB_DOMAIN_DRIVER_API && domain != CUPTI_CB_DOMAIN_RUNTIME_API) {
-    return;  // in other domains `data` is not a CUpti_CallbackData
+    return;  // only in these two domains, `data` is a CUpti_CallbackData
   }
   const auto* call_data = static_cast<const CUpti_CallbackData*>(data);
   const bool entering = call_data->callbackSite == CUPTI_API_ENTER;

@@ -9,7 +9,7 @@ namespace gpuprof::injection::cupti {
 namespace {
 
 struct Beginning {
-  const char* text;  // beginning of the name after "cu" or "cuda"
+  const char* text;  // beginning of a function's name, without the prefix "cu" or "cuda"
   CallKind kind;
 };
 
@@ -73,7 +73,7 @@ CallKind* kinds_of(CUpti_CallbackDomain domain) {
 
 CallKind kind_of_name(const char* name) {
   while (*name == '_') {
-    ++name;  // skip leading underscores: since CUDA 13, <<<>>> calls __cudaLaunchKernel
+    ++name;  // Skips leading underscores: since CUDA 13, <<<>>> calls __cudaLaunchKernel.
   }
   if (strncmp(name, "cuda", 4) == 0) {
     name += 4;

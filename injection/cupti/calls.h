@@ -7,29 +7,29 @@
 
 namespace gpuprof::injection::cupti {
 
-// Larger than every callback id of CUPTI so far. The highest id grows by about 20 per release.
+// CUPTI's callback ids are lower than this limit. The highest id grows by about 20 per release.
 constexpr CUpti_CallbackId kMaxCallbackId = 2000;
 
 enum class CallKind : uint8_t {
   other,
   launch,           // puts one copy or fill on a GPU
   launches_kernel,  // puts one kernel on a GPU
-  several,          // puts any number of work items on a GPU, all with the call's correlation id
-  launches_graph,   // launches an executable graph: any number of work items with the call's correlation id
+  several,          // puts any number of work items on a GPU; all have the call's correlation id
+  launches_graph,   // launches an executable graph, whose work items have the call's correlation id
   sync,             // waits for an event
   sync_stream,      // waits for a stream
   sync_all,         // waits for all streams of a context
-  memory,           // allocates or frees memory
-  unloads_code,     // unloads code of one context
-  drops_code,       // destroys contexts and their code
-  begins_capture,   // begins to capture a stream's work as a graph
+  memory,
+  unloads_code,  // unloads code of one context
+  drops_code,    // destroys contexts, and so unloads their code
+  begins_capture,
   ends_capture,
-  copies_graph,     // makes a graph from a graph: the new nodes are copies
-  updates_graph,    // copies the work of a graph's nodes to an executable graph
-  makes_condition,  // creates a condition for a conditional node
+  copies_graph,   // copies a graph; the new nodes are copies of its nodes
+  updates_graph,  // copies parameters of a graph's nodes to the nodes of an executable graph
+  makes_condition,
   adds_kernel_node,
   adds_node,
-  sets_kernel_node,  // sets the kernel of a node in a graph
+  sets_kernel_node,
   sets_node,
   sets_exec_kernel_node,  // sets the kernel of a node in an executable graph
   sets_exec_node
@@ -44,10 +44,11 @@ constexpr bool is_sync(CallKind kind) {
   return kind == CallKind::sync || kind == CallKind::sync_stream || kind == CallKind::sync_all;
 }
 
-// Classifies a name from cuptiGetCallbackName, of either domain: "cuLaunchKernel_ptsz", "cudaMemcpyAsync_v3020".
+// Classifies a function name from cuptiGetCallbackName, of the driver (cuLaunchKernel_ptsz) or the runtime
+// (cudaMemcpyAsync_v3020).
 CallKind kind_of_name(const char* name);
 
-// Returns the kind of a callback id. Returns `other` before learn_calls() has run.
+// Returns the kind of the function with a callback id. Returns `other` before learn_calls() has run.
 CallKind kind_of(CUpti_CallbackDomain domain, CUpti_CallbackId id);
 
 // Asks CUPTI for the names of the domain's functions and classifies them. Returns the number of functions to record.

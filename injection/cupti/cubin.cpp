@@ -7,8 +7,8 @@
 namespace gpuprof::injection::cupti {
 namespace {
 
-// A cubin has a section named after each of its functions. This function belongs to CUDA's device runtime, so its
-// section shows that the runtime is linked in.
+// A cubin has a section named after each of its functions. This function is a part of CUDA's device runtime. So if its
+// section exists, the device runtime is linked in.
 constexpr char kDeviceLaunch[] = "__cudaCDP2LaunchDevice";
 
 }  // namespace

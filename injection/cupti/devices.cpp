@@ -16,7 +16,8 @@ namespace {
 
 constexpr int kMaxDevices = 64;
 
-// The driver's functions, looked up when the library is loaded: dlopen in a launch could wait for a lock of the target.
+// The driver's functions. They are looked up when the library is loaded, because a lookup in a launch could wait for a
+// lock of the target.
 struct Driver {
   decltype(&cuDriverGetVersion) get_version;
   decltype(&cuDeviceGetCount) get_count;
@@ -29,7 +30,7 @@ struct Driver {
 Driver driver;
 
 void find_driver() {
-  // NOLOAD: use only a loaded driver. The target keeps it loaded.
+  // RTLD_NOLOAD: gpuprof must not load a driver. dlclose() does not unload the driver, because the target uses it.
   void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) {
     return;
@@ -41,7 +42,7 @@ void find_driver() {
   find("cuDeviceGetCount", &driver.get_count);
   find("cuDeviceGet", &driver.get);
   find("cuDeviceGetName", &driver.get_name);
-  find("cuDeviceGetUuid_v2", &driver.get_uuid);  // distinguishes MIG instances of a GPU
+  find("cuDeviceGetUuid_v2", &driver.get_uuid);  // unlike cuDeviceGetUuid(), distinguishes MIG instances of a GPU
   if (driver.get_uuid == nullptr) {
     find("cuDeviceGetUuid", &driver.get_uuid);
   }

@@ -28,7 +28,7 @@ void call_next_injection() {
   }
   void* library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) {
-    return;  // libcuda, too, continues if it cannot load that library
+    return;  // libcuda also continues if it cannot load that library
   }
   const auto next = reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection"));
   if (next != nullptr && next != InitializeInjection) {

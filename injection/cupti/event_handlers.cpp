@@ -12,8 +12,8 @@
 namespace gpuprof::injection::cupti {
 namespace {
 
-// Parts are called in this order. kSampling and kCounting read the code that kSampledCode stores, so they come after
-// it. When a module is unloaded, kKernelNames marks names as unreliable after these parts have read their data.
+// The parts get events in this order. kSampling and kCounting read the code that kSampledCode stores, so they come
+// after it. kKernelNames comes after them: at an unload they still need the names that it then marks as unreliable.
 constexpr const EventHandlers* kHandlers[] = {&kSampledCode, &kSampling, &kCounting, &kKernelNames, &kGraphNodes};
 
 template <typename... Parameters, typename... Arguments>
@@ -80,7 +80,7 @@ void on_resource_callback(CUpti_CallbackId id, const CUpti_ResourceData& data, O
       report_graph_node(id, data, call);
       break;
     default:
-      break;  // an event that no part handles, such as MODULE_PROFILED, which is enabled only for its side effect
+      break;  // No part handles this event. For example, MODULE_PROFILED is enabled only for its side effect.
   }
 }
 

@@ -1,5 +1,5 @@
-// Distributes events of contexts, modules, graph nodes and recording stages to the parts that need them. A new part
-// defines an EventHandlers and adds it to the table in event_handlers.cpp.
+// Distributes events to the parts that need them: events of contexts, modules and graph nodes, and stages of a
+// recording. A new part defines an EventHandlers and adds it to the table in event_handlers.cpp.
 #pragma once
 
 #include "cupti/api/cupti_api.h"
@@ -10,19 +10,20 @@ struct OpenCall;
 
 // Callbacks of one part. Callbacks that the part does not need are null.
 struct EventHandlers {
-  // Returns false while the part needs only `begin`. Null: the part always needs all its callbacks.
+  // Returns whether the part needs more callbacks than `begin`. Null: the part always needs all of its callbacks.
   bool (*is_on)() = nullptr;
 
-  // A recording begins: CUPTI is subscribed, nothing is recorded yet. The part requests events with enable_resource().
+  // Called when a recording begins. CUPTI is subscribed, but records nothing yet. The part requests events with
+  // enable_resource().
   void (*begin)() = nullptr;
 
-  // Called on the service thread: flush() when records are flushed, pause() when recording pauses or resumes, end()
-  // when it ends. `hurry`: the process is ending.
+  // Called on the service thread: flush() when records are flushed, pause() when recording pauses or resumes, and end()
+  // when it ends. `hurry` is true if the process is ending.
   void (*flush)() = nullptr;
   void (*pause)(bool paused) = nullptr;
   void (*end)(bool hurry) = nullptr;
 
-  // Called in the target's threads, so waits for locks must be bounded.
+  // The following callbacks run on the target's threads, so waits for locks must be bounded.
   void (*context_created)(CUcontext context) = nullptr;
   void (*context_ending)(CUcontext context) = nullptr;
   // The module's code is valid only during the call.
@@ -36,7 +37,7 @@ void flush_handlers();
 void pause_handlers(bool paused);
 void end_handlers(bool hurry);
 
-// Passes a callback of the RESOURCE domain to the parts. `call`: the call that the thread is in.
+// Passes a callback of the resource domain to the parts. `call`: the driver or runtime call that the thread is in.
 void on_resource_callback(CUpti_CallbackId id, const CUpti_ResourceData& data, OpenCall* call);
 
 }  // namespace gpuprof::injection::cupti

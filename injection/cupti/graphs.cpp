@@ -22,15 +22,15 @@ constexpr CUpti_CallbackIdResource kCallbacks[] = {CUPTI_CBID_RESOURCE_GRAPHNODE
 constexpr CUpti_CallbackIdResource kUpdateCallbacks[] = {CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED,
                                                          CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS};
 
-constinit thread_local uint64_t updating_from = 0;  // node that the thread's update takes parameters from
+// Id of the node from which the thread's current graph update takes parameters; 0: no node.
+constinit thread_local uint64_t updating_from = 0;
 
-// The thread's last call that waited for the GPU.
 struct Wait {
-  uint32_t correlation;  // 0: no call has waited
+  uint32_t correlation;  // correlation id of the call; 0: no call has waited
   CUcontext context;
-  bool all;  // the call waited for all streams of the context
+  bool all;  // true: the call waited for all streams of the context
   CUstream stream;
-  bool per_thread;  // true: a null stream means the per-thread default stream
+  bool per_thread;  // true: a null stream handle means the per-thread default stream
 };
 
 constinit thread_local Wait last_wait = {};
@@ -78,11 +78,11 @@ void node_set(uint64_t node, const OpenCall& call) {
   graph_node(record);
 }
 
-// Returns the function in a node's parameters. `params` is null or whatever the program passed to CUDA.
+// Returns the function in a node's parameters. `params` is the program's pointer, which may be null.
 CUfunction kernel_of(CallKind kind, const char* function, const void* params) {
   const bool first_version = strstr(function, "_v2") == nullptr;
   const CUgraphNodeParams* node = nullptr;
-  const CUDA_KERNEL_NODE_PARAMS_v2* kernel = nullptr;  // version 2 begins with the fields of version 1
+  const CUDA_KERNEL_NODE_PARAMS_v2* kernel = nullptr;  // CUDA_KERNEL_NODE_PARAMS_v2 begins with the fields of version 1
   switch (kind) {
     case CallKind::adds_kernel_node:
       kernel = static_cast<const cuGraphAddKernelNode_v2_params*>(params)->nodeParams;
@@ -128,8 +128,8 @@ void on_graph_node(CUpti_CallbackIdResource event, const CUpti_GraphData& graph,
     node_set(node, *call);
     return;
   }
-  // CUPTI reports nodes of a copied graph as created, then as cloned. In between it may report a node as destroyed, but
-  // the node exists and runs at each launch (seen for memcpy nodes).
+  // CUPTI reports each node of a copied graph first as created, then as cloned. In between it may report the node as
+  // destroyed, although it exists and runs at each launch (seen for memcpy nodes).
   const bool copying = call->open && call->kind == CallKind::copies_graph;
   if (copying && event != CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
     return;
@@ -157,7 +157,8 @@ void begin_graph_call(const CUpti_CallbackData& data, OpenCall* call) {
   } else if (call->domain == CUPTI_CB_DOMAIN_DRIVER_API && data.functionParams != nullptr) {
     call->name = name_of_function(kernel_of(call->kind, data.functionName, data.functionParams));
     if (call->kind == CallKind::sets_kernel_node || call->kind == CallKind::sets_node) {
-      // Needed because CUPTI reports SET_PARAMS only for nodes of executable graphs. The first parameter is the node.
+      // For nodes of graphs that are not executable, CUPTI does not report SET_PARAMS. So the call's parameters are
+      // read: the first one is the node.
       const uint64_t node = node_id(*static_cast<const CUgraphNode*>(data.functionParams));
       if (node != 0) {
         node_set(node, *call);

@@ -15,12 +15,12 @@
 namespace gpuprof::injection::cupti {
 namespace {
 
-// Possible error of GPU times.
+// Possible error of GPU times relative to CPU times.
 constexpr uint64_t kClockSlackNs = 1'000'000;
 
 struct NameState {
-  uint32_t lock;         // held while reading a record's name, and while noting an unload
-  uint64_t unloaded_ns;  // atomic; time of the last unload's beginning
+  uint32_t lock;         // held while a record's name is read, and while an unload is noted
+  uint64_t unloaded_ns;  // atomic; time at which the last unload began
   uint32_t nodes_doubted;
   uint32_t device_launches_reported;
 };
@@ -35,8 +35,8 @@ void module_loaded(const CUpti_ModuleResourceData& module) {
   }
 }
 
-// Notes the unload of a module, after which the name pointers in older records may be invalid. Also needed while CUPTI
-// detaches, because CUPTI still delivers records.
+// Notes that a module is being unloaded: name pointers in older records may become invalid. This is also needed while
+// CUPTI detaches, because CUPTI then still delivers records.
 void note_unloading(CUcontext /*context*/) {
   const bool locked = try_lock_bounded(&doubts.lock);
   store_release(&doubts.unloaded_ns, now_ns());

@@ -9,12 +9,13 @@
 
 namespace gpuprof::injection::cupti {
 
-// Return name ids; 0: no name, or unknown.
+// Return the id of a kernel's name; 0: the name is unknown.
 uint32_t name_of_launch(const CUpti_CallbackData& data);
 uint32_t name_of_function(CUfunction function);
 uint32_t name_of_record(const KernelRecord& record);
 
-// Stops using stored names of nodes: nodes of executable graphs have changed, and CUPTI does not report which.
+// Makes the stored names of nodes unused. Call it if nodes of executable graphs have changed and CUPTI does not report
+// which.
 void distrust_node_names();
 
 extern const EventHandlers kKernelNames;

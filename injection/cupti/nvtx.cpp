@@ -1,6 +1,6 @@
 // NVTX code in the target calls InitializeInjectionNvtx2() at its first NVTX call. The NVTX headers put that code, with
 // its own function table, into every library that uses them. The injection library connects to the recorder only when
-// the target initializes CUDA, perhaps much later. Until then, it stores the ranges in memory.
+// the target initializes CUDA, which may be much later. Until then, it stores the ranges in memory.
 #include <cstddef>
 #include <cstring>
 #include <cwchar>
@@ -10,7 +10,7 @@
 
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
     gpuprof::injection::cupti::NvtxGetExportTableFunc_t get_table);
-// NVTX code of the program calls this function once for each NVTX extension that it uses, such as payloads.
+// The program's NVTX code calls this function once for each NVTX extension that it uses, such as payloads.
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(
     gpuprof::injection::cupti::nvtxExtModuleInfo_t* module);
 
@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kMaxText = 4096;
 constexpr char kUnnamed[] = "[unnamed range]";
 
-// Converts a wide text to UTF-8, cut if it is too long.
+// Converts a wide text to UTF-8, and cuts it if it is too long.
 class Narrow {
  public:
   explicit Narrow(const wchar_t* text) {
@@ -55,8 +55,8 @@ class Narrow {
   size_t length_ = 0;
 };
 
-// An NVTX handle is an id of the injection library, cast to a pointer. Functions that use a handle validate it, since
-// programs may pass any value.
+// An NVTX handle is an id of the injection library, cast to a pointer. Programs may pass any value, so the functions
+// that use a handle check it.
 template <typename Handle>
 Handle to_handle(uint32_t id) {
   return reinterpret_cast<Handle>(static_cast<uintptr_t>(id));  // NOLINT(performance-no-int-to-ptr)
@@ -138,8 +138,8 @@ nvtxDomainHandle_t create_w(const wchar_t* name) {
   return to_handle<nvtxDomainHandle_t>(narrow.length() == 0 ? kDefaultDomain
                                                             : range_domain(narrow.data(), narrow.length()));
 }
-// Ranges that begin with a payload get no name: the name is in data with a layout defined by the program, and gpuprof
-// does not read it. pop_payload() also ends ranges that began with a name, because NCCL ends such ranges with it.
+// Ranges that begin with a payload get no name, because the program defines the layout of the payload and gpuprof does
+// not read it. pop_payload() also ends ranges that began with a name, because NCCL ends such ranges with it.
 int push_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* /*data*/, size_t /*count*/) {
   return push_range(to_id(domain), label(to_id(domain), ""));
 }
@@ -153,9 +153,10 @@ void end_payload(nvtxDomainHandle_t /*domain*/, nvtxRangeId_t id, const nvtxPayl
   end_range(id);
 }
 
-void destroy(nvtxDomainHandle_t /*domain*/) {}  // keeps the domain's name: a profile that is being written may use it
+// Keeps the domain's name, because a profile that is being written may use it.
+void destroy(nvtxDomainHandle_t /*domain*/) {}
 
-// A table of NVTX functions in the calling program or library, whose entries a tool replaces.
+// A table of NVTX functions in the calling program or library. A tool replaces its entries.
 class Table {
  public:
   Table(const NvtxExportTableCallbacks& callbacks, NvtxCallbackModule module) {

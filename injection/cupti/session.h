@@ -1,4 +1,5 @@
-// Shared state. Global, because CUPTI has one subscriber per process and passes no user pointer to buffer callbacks.
+// The state shared by the CUPTI library's files. It is global, because CUPTI has one subscriber per process and passes
+// no user pointer to buffer callbacks.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +15,14 @@ struct Session {
   bool convert_clock;
   int64_t clock_offset_ns;  // atomic; CLOCK_MONOTONIC - CUPTI's clock
   uint32_t devices_named;   // atomic; 1: DEVICE records were emitted
-  uint32_t ending;  // atomic; 1: the last, forced flush has begun: records without an end time are unfinished work
-  uint64_t valid_records;     // atomic; number of records from CUPTI with valid times, to check the profile's sums
+  // Atomic. 1: the last flush has begun. CUPTI delivers unfinished work in it, as records without an end time.
+  uint32_t ending;
+  // Atomic; number of records with valid times, so that the recorder can check the profile's sums.
+  uint64_t valid_records;
   uint64_t valid_ns;          // sum of the durations of the records counted in valid_records, in ns
   bool whole_graphs;          // GRAPH_TRACE is on during the complete recording
   uint32_t paused;            // atomic; 1: set_recording() has switched recording off
-  uint32_t unified_asked;     // atomic; 1: unified memory counters were requested
+  uint32_t unified_asked;     // atomic; 1: CUPTI was asked for unified memory counters
   bool unified_memory;        // atomic; unified memory counters are on
   uint32_t conditions;        // atomic; 1: there may be graphs with conditional nodes
   uint32_t updates_reported;  // 1: CUPTI reports which nodes of executable graphs change

@@ -26,8 +26,7 @@ struct Kind {
   CUpti_ActivityKind kind;
   bool required;
 };
-// Activity kinds that are always enabled. GRAPH_TRACE is added on request, and unified memory counters by
-// host_records.h.
+// These activity kinds are always enabled. GRAPH_TRACE is enabled on request; host_records.h enables unified memory.
 constexpr Kind kKinds[] = {{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, true},
                            {CUPTI_ACTIVITY_KIND_MEMCPY, true},
                            {CUPTI_ACTIVITY_KIND_MEMCPY2, true},
@@ -36,17 +35,18 @@ constexpr Kind kKinds[] = {{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, true},
 
 enum Finalize : uint32_t {
   kNotWanted = 0,
-  kWanted = 1,  // detach requested: callbacks have no effect
-  kArmed = 2,   // the next end of a call detaches CUPTI
+  kWanted = 1,  // a detach is requested, so callbacks have no effect
+  kArmed = 2,   // CUPTI is detached at the end of the next call
   kRunning = 3,
   kDone = 4
 };
 
 CUpti_SubscriberHandle subscriber = nullptr;
-// true on the thread that requested the detach. This thread makes a driver call, during which CUPTI takes about 2 s to
-// detach.
+// True on the thread that requested the detach. This thread makes a driver call, and CUPTI detaches during that call,
+// which takes about 2 s.
 constinit thread_local bool may_finalize = false;
-uint32_t all_may_finalize = 0;  // atomic; 1: any thread may detach, because CUPTI did not report the driver call
+// Atomic. 1: any thread may detach, because CUPTI did not report the driver call of the requesting thread.
+uint32_t all_may_finalize = 0;
 
 uint64_t timestamp() {
   return now_ns();
@@ -92,14 +92,15 @@ void enable_all_calls(bool on) {
   }
 }
 
-// Learns the functions of the chosen domains. Returns false if this CUPTI has no known launch function.
+// Classifies the functions of the chosen domains. Returns false if this CUPTI has no launch function that gpuprof
+// knows.
 bool learn_all_calls() {
   const Domains chosen = domains();
   size_t known = 0;
   known += chosen.driver ? learn_calls(CUPTI_CB_DOMAIN_DRIVER_API) : 0;
   known += chosen.runtime ? learn_calls(CUPTI_CB_DOMAIN_RUNTIME_API) : 0;
   if (!chosen.driver && !chosen.runtime) {
-    note_work();  // makes the service thread flush: usually the callbacks of launches note work, but there are none
+    note_work();  // Requests a flush. Usually the callbacks of launches do this, but now there are none.
     return true;
   }
   return known > 0;
@@ -117,7 +118,7 @@ void give_up(const char* what, CUptiResult result) {
   disable(reason);
 }
 
-// Makes CUPTI use CLOCK_MONOTONIC if it allows this. Call it before the first activity kind is enabled.
+// Makes CUPTI take its timestamps from CLOCK_MONOTONIC, if it can. Call it before the first activity kind is enabled.
 void choose_clock() {
   Session& s = session();
   s.convert_clock = s.api.register_timestamp == nullptr || s.api.register_timestamp(timestamp) != CUPTI_SUCCESS;
@@ -127,7 +128,8 @@ void choose_clock() {
   meta("cupti.timestamps", s.convert_clock ? "offset" : "callback");
 }
 
-// Requests latency timestamps. CUPTI guarantees support only if asked before CUDA starts; later it may refuse.
+// Requests CUPTI's queue and submit times. CUPTI guarantees them only if they are requested before CUDA starts; later
+// it may refuse.
 void choose_latency() {
   const Api& api = session().api;
   if (!wants(GPUPROF_OPTION_LATENCY)) {
@@ -173,7 +175,7 @@ CUptiResult choose_graphs() {
   return s.whole_graphs ? s.api.enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE) : CUPTI_SUCCESS;
 }
 
-// Does everything that needs the subscription. Returns what failed, or null.
+// Does everything that needs the subscription. Returns the name of the failed step, or null.
 const char* configure(CUptiResult* result) {
   choose_clock();
   choose_latency();
@@ -219,7 +221,8 @@ bool subscribe() {
   store_relaxed(&session().ending, 0U);
   store_relaxed(&session().unified_asked, 0U);
   store_relaxed(&session().unified_memory, false);
-  // CUPTI does not report conditions created before the recording. So an attached recording assumes that some exist.
+  // CUPTI does not report conditional nodes created before the recording. So an attached recording assumes that some
+  // exist.
   store_relaxed(&session().conditions, wants(GPUPROF_OPTION_ATTACHED) ? 1U : 0U);
   CUptiResult result = api.subscribe(&subscriber, on_callback, nullptr);
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
@@ -240,7 +243,7 @@ bool subscribe() {
     return false;
   }
   if (!active()) {
-    set_recording(false);  // the recorder began with recording paused
+    set_recording(false);  // recording begins paused, as the recorder requested
   }
   return true;
 }

@@ -6,10 +6,12 @@
 namespace gpuprof::injection::cupti {
 
 // Subscribes and starts recording. On failure, disables profiling with a reason for the profile, and returns false.
-// Called inside cuInit, or from a library thread of a running process. Can be called again after finalized().
+// Call it inside cuInit, or on a library thread of a running process. It can be called again after finalized() returns
+// true.
 bool subscribe();
 
-// Enables CUPTI's callback for a resource event (event_handlers.h). Returns false if CUPTI does not have it.
+// Enables or disables CUPTI's callback for an event of the resource domain (event_handlers.h). Returns false if CUPTI
+// does not have the event.
 bool enable_resource(CUpti_CallbackIdResource event, bool on);
 
 // Enables or disables activity kinds and callbacks; when off, the target pays no overhead. Call from one thread only.

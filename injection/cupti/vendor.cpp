@@ -30,8 +30,8 @@ namespace {
 
 constexpr uint64_t kFinalizeWaitNs = GPUPROF_LEAVE_WAIT_NS;
 
-// Loads libcupti at the first call. Call it before connecting: the recorder reads the process's mappings at the
-// connection, and they must include libcupti.
+// Loads libcupti at the first call. Call it before connecting: at the connection, the recorder reads the process's
+// mappings, and these must include libcupti.
 const Library& the_library() {
   static const Library library = find_cupti(driver_version());
   return library;
@@ -67,8 +67,8 @@ bool load_cupti() {
   return true;
 }
 
-// If the user has set an NVTX tool, reports it, because that tool gets the ranges and gpuprof gets none.
-// (src/backend/cupti leaves the user's tool in place.)
+// Reports that the user has set an NVTX tool. That tool gets the ranges, and gpuprof gets none. (src/backend/cupti does
+// not replace the user's tool.)
 void report_nvtx() {
   const char* tool = secure_getenv("NVTX_INJECTION64_PATH");
   if (tool != nullptr && tool[0] != '\0' && strstr(tool, "libgpuprof_cupti.so") == nullptr) {
@@ -76,7 +76,8 @@ void report_nvtx() {
   }
 }
 
-// Reports torch.profiler, which only logs that it cannot subscribe to CUPTI, and then shows no CUDA rows.
+// Reports that the process may use torch.profiler, which cannot subscribe to CUPTI next to gpuprof. torch.profiler only
+// logs this and shows no CUDA rows.
 void report_torch() {
   void* torch = dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
   if (torch != nullptr) {
@@ -100,7 +101,7 @@ bool begin(bool attached) {
   return true;
 }
 
-// Flushes CUPTI. The last flush is forced: it also delivers unfinished records, without an end time.
+// Flushes CUPTI. The last flush is forced, so it also delivers records of unfinished work, without an end time.
 void flush(bool last) {
   if (last) {
     store_relaxed(&the_session.ending, 1U);
@@ -109,7 +110,7 @@ void flush(bool last) {
     measure_clock_offset();
   }
   the_session.api.flush_all(last ? uint32_t{CUPTI_ACTIVITY_FLAG_FLUSH_FORCED} : 0);
-  // If CUPTI has dropped all records, it returns no buffer, and on_buffer_completed() does not count them.
+  // on_buffer_completed() does not run if CUPTI has dropped all records, because CUPTI then returns no buffer.
   count_dropped();
   if (last) {
     end_handlers(true);
@@ -138,8 +139,8 @@ bool wait_for_finalize() {
   return finalized();
 }
 
-// Detaches CUPTI, which works only in the callback at the end of a driver call. Makes a driver call itself: the target
-// may never make one, and a call of the target would be delayed by about 2 s.
+// Detaches CUPTI, which works only in the callback at the end of a driver call. So this makes a driver call itself: the
+// target may never make another one, and a call of the target would be delayed by about 2 s.
 void detach() {
   request_finalize();
   report_totals();

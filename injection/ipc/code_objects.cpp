@@ -41,13 +41,14 @@ bool write_whole(int file, const void* bytes, size_t size) {
   return true;
 }
 
-// Checks RLIMIT_FSIZE: a write beyond that limit would kill the target with SIGXFSZ.
+// Checks RLIMIT_FSIZE, because a write beyond that limit would kill the target with SIGXFSZ.
 bool may_write(size_t size) {
   rlimit limit = {};
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && size <= limit.rlim_cur;
 }
 
-// Returns a sealed file with the code. -1: over the file size limit, or out of descriptors or memory.
+// Returns a sealed memfd with the code. Returns -1 if the code exceeds the file size limit, or if descriptors or memory
+// are exhausted.
 int make_file(const Code& code) {
   if (!may_write(code.size)) {
     return -1;
@@ -63,7 +64,7 @@ int make_file(const Code& code) {
   return file;
 }
 
-// Returns the recorder's answer; 0: no valid answer.
+// Returns the recorder's answer, or 0 if it is invalid or missing.
 uint32_t answer_to(int connection, const gpuprof_code_offer& offer) {
   gpuprof_code_answer answer = {};
   if (send(connection, &offer, sizeof(offer), MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof(offer)) ||
@@ -101,7 +102,7 @@ bool send_bytes(int connection, const Code& code) {
 }
 
 bool send_code_uninterrupted(const Address& address, uint32_t source, const Code& code) {
-  gpuprof_code_offer offer;  // made before connecting, because hashing takes time
+  gpuprof_code_offer offer;  // hashes the code before connecting, because this takes time
   const int connection = make_offer(address.token, source, code, &offer) ? open_connection(address) : -1;
   if (connection < 0) {
     return false;
@@ -117,7 +118,7 @@ bool send_code_uninterrupted(const Address& address, uint32_t source, const Code
 bool send_code(const Address& address, uint32_t source, const Code& code) {
   const KeepErrno keep_errno;
   int cancel = 0;
-  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);  // all calls here are cancellation points
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);  // All calls here are cancellation points.
   const bool there = send_code_uninterrupted(address, source, code);
   pthread_setcancelstate(cancel, nullptr);
   return there;

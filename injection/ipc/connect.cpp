@@ -22,7 +22,7 @@ namespace {
 
 constexpr time_t kTimeoutSeconds = GPUPROF_HANDSHAKE_WAIT_NS / 1000000000;
 
-// Parses a decimal user id, else returns kNobody.
+// Parses a decimal user id. Returns kNobody for any other text.
 int64_t user_of(const char* text) {
   constexpr int64_t kNoUser = UINT32_MAX;  // (uid_t)-1
   int64_t user = 0;
@@ -53,7 +53,7 @@ bool open_socket(int* result) {
   return true;
 }
 
-// Connects to an abstract name: the address is a NUL byte followed by the name without terminator.
+// Connects to an abstract socket. Its address is a NUL byte followed by the name, without a terminator.
 bool connect_to(int fd, const char* name) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
@@ -75,9 +75,9 @@ bool connect_to(int fd, const char* name) {
   return true;
 }
 
-// Checks the peer's user, because after a recorder's death anybody may listen at the recorder's name. In a user
-// namespace the recorder may have another user id. So the target's own user, who can inspect the target anyway, is
-// accepted too. The overflow id is not accepted, because it represents all unmapped users.
+// Checks the peer's user, because any user may listen at the recorder's name after the recorder has died. In a user
+// namespace, the recorder may have another user id. So the target's own user is accepted too, who can inspect the
+// target anyway. The overflow id is not accepted, because it represents all unmapped users.
 bool is_recorder(int fd, int64_t user) {
   constexpr uid_t kUnknown = 65534;
   ucred peer = {};
@@ -117,7 +117,7 @@ bool send_handshake(int fd, const gpuprof_hello& hello) {
   return sent == static_cast<ssize_t>(sizeof(hello));
 }
 
-// Receives the answer and its memfd. Returns -1 on any error.
+// Receives the answer and its memfd. Returns the descriptor, or -1 on any error.
 int receive_answer(int fd, gpuprof_welcome* welcome) {
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   iovec part = {welcome, sizeof(*welcome)};
@@ -125,7 +125,8 @@ int receive_answer(int fd, gpuprof_welcome* welcome) {
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = control;
-  message.msg_controllen = CMSG_LEN(sizeof(int));  // CMSG_SPACE could accept a second descriptor, and leak it
+  // This is the length of exactly one descriptor. CMSG_SPACE could accept a second one, which would leak.
+  message.msg_controllen = CMSG_LEN(sizeof(int));
   const uint64_t deadline = now_ns() + kTimeoutSeconds * 1000000000ULL;
   ssize_t received = 0;
   do {
@@ -175,7 +176,7 @@ gpuprof_segment* map_segment(int memory, uint32_t source) {
   return segment;
 }
 
-// Adopts the recorder's clock. Differences below 1 ms are errors of the readings, not a time namespace.
+// Sets the offset to the recorder's clock. A difference below 1 ms comes from the readings, not from a time namespace.
 void adopt_clock(const gpuprof_welcome& welcome) {
   const int64_t offset = welcome.clock_offset_ns == 0 ? 0 : gpuprof_clock_offset() - welcome.clock_offset_ns;
   store_relaxed(&recorder_clock_offset, offset > -1000000 && offset < 1000000 ? int64_t{0} : offset);
@@ -220,7 +221,7 @@ Address address_of_environment() {
 }
 
 bool connect_recorder(const Introduction& who, const Address& address, Connection* connection) {
-  // All calls here are cancellation points: a cancelled thread of the target would leak a descriptor.
+  // All calls here are cancellation points. A cancelled thread of the target would leak a descriptor.
   int cancel = 0;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
   const bool connected = connect_uninterrupted(who, address, connection);

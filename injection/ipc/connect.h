@@ -10,12 +10,12 @@ struct Connection {
   uint32_t source = 0;
 };
 
-// Where the recorder listens, and the token that identifies the recording. Null: not given.
+// Where the recorder listens, and the token that identifies the recording. Null members: not given.
 struct Address {
   static constexpr int64_t kNobody = -1;
   const char* socket = nullptr;
   const char* token = nullptr;
-  int64_t user = kNobody;  // user that the recorder runs as; the target talks to no other user
+  int64_t user = kNobody;  // User that the recorder runs as. The target talks to no other user.
 };
 
 // Connects, but sends nothing. Each later send and receive waits at most GPUPROF_HANDSHAKE_WAIT_NS. Returns -1 if no
@@ -25,10 +25,9 @@ int open_connection(const Address& address);
 // Reads GPUPROF_SOCKET, GPUPROF_TOKEN and GPUPROF_UID.
 Address address_of_environment();
 
-// What the handshake reports about this process.
 struct Introduction {
   const char* backend;
-  gpuprof_python_layout python;  // version 0: no interpreter found
+  gpuprof_python_layout python;  // version 0: no Python interpreter was found
 };
 
 // Connects, makes the handshake, and maps the segment. Each step waits at most GPUPROF_HANDSHAKE_WAIT_NS. Leaves no

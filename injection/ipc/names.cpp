@@ -11,7 +11,7 @@
 namespace gpuprof::injection {
 namespace {
 
-// Limits for targets that create kernel names endlessly.
+// These limits protect against targets that create kernel names endlessly.
 constexpr uint32_t kMaxNames = 1U << 17;
 constexpr size_t kMaxTextBytes = 64U << 20;
 constexpr size_t kChunkBytes = 256U << 10;
@@ -21,13 +21,13 @@ struct Entry {
   uint64_t hash;
   const char* text;
   uint32_t length;
-  uint32_t id;  // 0: free. Stored last, with release: readers do not lock.
+  uint32_t id;  // 0: the entry is free. The id is stored last, with release, because readers do not lock.
 };
 
 struct Table {
-  uint32_t capacity;  // power of two, larger than the number of entries
+  uint32_t capacity;  // a power of two, and larger than the number of entries in use
   uint32_t used;
-  Entry* entries;  // after the table, in the same mapping
+  Entry* entries;  // stored after the table in the same mapping
 };
 
 struct Names {
@@ -39,8 +39,8 @@ struct Names {
 Names names;
 
 struct Found {
-  Entry* entry;  // entry of the text, or the free entry where it would be added
-  uint32_t id;   // entry->id as read; if it was 0, another thread may have used the entry since
+  Entry* entry;  // the entry of the text, or the free entry for it
+  uint32_t id;   // entry->id when it was read; if it was 0, another thread may have used the entry since then
 };
 
 Found find(Table* table, uint64_t hash, const char* text, size_t length) {
@@ -91,7 +91,7 @@ bool emit_name(gpuprof_segment* segment, uint32_t id, const char* text, size_t l
 
 enum class Added { yes, no_memory, not_emitted };
 
-// Emits the name before its id can be used; if that fails, the id is not given out. Needs the lock.
+// Emits the NAME record before the id can be used. If that fails, the text gets no id. Needs the lock.
 Added add(gpuprof_segment* segment, uint64_t hash, const char* text, size_t length, uint32_t* id) {
   Table* table = table_with_free_entry();
   if (table == nullptr) {
@@ -158,7 +158,8 @@ size_t cut_length(const char* text, size_t length) {
     return length;
   }
   size_t cut = GPUPROF_WIRE_MAX_TEXT - kDots;
-  // Moves a cut inside a UTF-8 character to its first byte: at most three steps, because the text may not be UTF-8.
+  // If the cut is inside a UTF-8 character, moves it to the character's first byte. Takes at most three steps, because
+  // the text may not be UTF-8.
   for (int i = 0; i < 3 && cut > 0 && (static_cast<uint8_t>(text[cut]) & 0xC0U) == 0x80U; ++i) {
     --cut;
   }
@@ -183,7 +184,8 @@ uint32_t intern(gpuprof_segment* segment, const char* text, size_t length) {
 }
 
 void reset_names() {
-  // Leaks the tables: at the fork, another thread may have been changing them. Clearing would copy the shared pages.
+  // Leaks the tables, because another thread may have been changing them at the fork. Clearing them instead would copy
+  // the pages that the child shares with its parent.
   names = Names();
 }
 

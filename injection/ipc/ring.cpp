@@ -9,19 +9,21 @@
 namespace gpuprof::injection {
 namespace {
 
-// Number and length of sleeps while a ring is full. Together they last at least two poll intervals of the recorder.
+// While a ring is full, a thread sleeps up to this many times and this long each time. In sum, this is at least two
+// poll intervals of the recorder.
 constexpr int kWaits = 100;
 constexpr long kWaitNs = 500000;
 static_assert(kWaits * kWaitNs > 2 * int64_t{GPUPROF_POLL_NS});
-constexpr int kLockWaits = 5;  // further attempts to get the lock, each of kLockWaitNs
+constexpr int kLockWaits = 5;  // number of further attempts to get the lock; each lasts kLockWaitNs
 
-// Free bytes of each ring that records which may wait cannot use. They come in bursts that fill all rings. Without the
-// record of a launch, which cannot wait, all of its GPU work would belong to no known launch.
+// These bytes of each ring are reserved for records that cannot wait. Records that may wait come in bursts, which would
+// fill all rings. Without the record of a launch, which cannot wait, all of its GPU work would belong to no known
+// launch.
 constexpr uint64_t kReserved = GPUPROF_RING_BYTES / 2;
 
 uint32_t next_ring = 0;
 
-// The ring's tail when a wait for free space timed out, plus one. No thread waits again until the tail moves.
+// One plus the ring's tail at which a wait for free space has timed out. No thread waits again until the tail moves.
 uint64_t stuck_tail[GPUPROF_RING_COUNT];
 
 struct FreeSpace {
@@ -30,8 +32,8 @@ struct FreeSpace {
   uint32_t pad;  // bytes to skip before the record, so that the record does not wrap
 };
 
-// Finds free space in the ring, besides `reserved` bytes. Returns false if the tail is invalid: a write could then go
-// anywhere. Needs the lock.
+// Finds free space in the ring, apart from `reserved` bytes. Returns false if the ring is full, or if the tail is
+// invalid: a write could then go anywhere. Needs the lock.
 bool find_free_space(gpuprof_segment* segment, uint32_t index, uint32_t bytes, uint64_t reserved, FreeSpace* place) {
   const gpuprof_ring& ring = segment->rings[index];
   const uint64_t head = load_relaxed(&ring.head);
@@ -70,7 +72,7 @@ bool recorder_alive(const gpuprof_segment* segment) {
   return heartbeat >= now || now - heartbeat < GPUPROF_RECORDER_ALIVE_NS;
 }
 
-// Sleeps once. Returns false, without sleeping, after kWaits sleeps, or if the tail is stuck or the recorder is gone.
+// Sleeps once. Returns false without sleeping after kWaits sleeps, if the tail is stuck, or if the recorder is gone.
 bool wait_for_space(const gpuprof_segment* segment, uint32_t index, int naps) {
   const uint64_t tail = load_relaxed(&segment->rings[index].tail);
   if (naps >= kWaits) {
@@ -81,18 +83,18 @@ bool wait_for_space(const gpuprof_segment* segment, uint32_t index, int naps) {
     return false;
   }
   const timespec nap = {0, kWaitNs};
-  nanosleep(&nap, nullptr);  // a signal only shortens the wait
+  nanosleep(&nap, nullptr);  // a signal only shortens the sleep
   return true;
 }
 
-// Counts the loss of a record that was not written: GPU work under `why`, other types as GPUPROF_LOSS_DETAIL. Ignores
-// types whose loss the caller counts, and types that are sent again later.
+// Counts the loss of a record that was not written. A lost GPU_OP counts as `why`, other types count as
+// GPUPROF_LOSS_DETAIL. Types that are sent again later, or whose loss the caller counts, are not counted here.
 void count_unwritten(gpuprof_ring& ring, uint32_t type, gpuprof_loss why) {
   switch (type) {
     case GPUPROF_RECORD_GPU_OP:
       add_relaxed(&ring.lost[why], uint64_t{1});
       break;
-    case GPUPROF_RECORD_LAUNCH:  // the function that emits these counts the launch
+    case GPUPROF_RECORD_LAUNCH:  // the caller counts the loss of these records
     case GPUPROF_RECORD_STACK:
     case GPUPROF_RECORD_MODULE:
     case GPUPROF_RECORD_PYTHON:  // sent again later
@@ -114,7 +116,7 @@ gpuprof_ring& ring_of(gpuprof_segment* segment, ThreadState& thread) {
 
 namespace {
 
-// Writes a record. `stay`: use only the thread's ring, even if it is full.
+// Writes a record. `stay`: uses only the thread's ring, even if that is full.
 bool write(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, const char* text, size_t text_bytes,
            bool may_wait, bool stay) {
   ThreadState& thread = thread_state();
@@ -124,7 +126,7 @@ bool write(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, co
   ++thread.in_write;
   gpuprof_loss loss = GPUPROF_LOSS_RING_FULL;
   bool written = false;
-  uint32_t full = 0;  // consecutive full rings
+  uint32_t full = 0;
   for (int naps = 0;;) {
     const uint32_t index = thread.ring_plus_one - 1;
     gpuprof_ring& ring = segment->rings[index];
@@ -146,7 +148,8 @@ bool write(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, co
       break;
     }
     if (!stay && ++full < GPUPROF_RING_COUNT) {
-      thread.ring_plus_one = (index + 1) % GPUPROF_RING_COUNT + 1;  // a burst of one thread may use all rings
+      // Goes to the next ring, so that a burst of one thread may use all rings.
+      thread.ring_plus_one = (index + 1) % GPUPROF_RING_COUNT + 1;
     } else if (!wait_for_space(segment, index, naps++)) {
       break;
     }

@@ -7,21 +7,21 @@
 
 namespace gpuprof::injection {
 
-// Returns the calling thread's ring.
 gpuprof_ring& ring_of(gpuprof_segment* segment, ThreadState& thread);
 
 // Writes one record: `head`, `text`, and zeros up to a multiple of 8 bytes. Fills in the header of `head` except
-// `type`. Returns false if the record does not fit or the ring is busy, and counts the loss. Losses of LAUNCH and
-// stack-related records are counted by the caller that reports the launch. Waits about kLockWaitNs for the lock.
-// `may_wait`: waits longer, and for free space.
+// `type`. Returns false if the record does not fit or the ring is busy, and counts the loss. Only losses of LAUNCH and
+// stack-related records are counted by the caller that reports the launch. Waits about kLockWaitNs for the lock. With
+// `may_wait`, waits longer, and also for free space.
 bool write_record(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, const char* text,
                   size_t text_bytes, bool may_wait);
 
-// Writes only into the ring with this number: for records of several threads that must be read in order.
+// Writes only into the ring with this number. Use it for records of several threads that must be read in order.
 bool write_record_to(gpuprof_segment* segment, uint32_t ring, gpuprof_record* head, size_t head_bytes, const char* text,
                      size_t text_bytes, bool may_wait);
 
-// Writes a record without text. The caller has set its type. Returns false if not connected or if the write fails.
+// Writes a record without text, of the type that the caller has set. Returns false if not connected or if the write
+// fails.
 template <typename Record>
 bool emit_record(Record& record, bool may_wait = false) {
   gpuprof_segment* segment = open_segment();

@@ -28,7 +28,7 @@ void* find_function(const char* name) {
     return nullptr;
   }
   void* function = dlsym(loader, name);
-  dlclose(loader);  // the target keeps it loaded
+  dlclose(loader);  // does not unload the loader, because the target keeps it loaded
   return function;
 }
 

@@ -1,5 +1,5 @@
-// Binds the loader's functions. Calls inside a tracing callback are not traced. Calls on a library thread are visible
-// to the target's own tracers.
+// Binds the functions of the Level Zero loader. The library's calls are not traced inside a tracing callback. But on a
+// library thread, the target's own tracers see them.
 #pragma once
 
 #include <level_zero/layers/zel_tracing_api.h>
@@ -32,12 +32,13 @@ struct Api {
 
 extern Api api;  // NOLINT(bugprone-dynamic-static-initializers): zeros until bind()
 
-// Returns the process's loader, even if it was opened privately. Null: not loaded.
+// Returns a handle of the process's loader, even if it was opened privately. Returns null if no loader is loaded.
 void* find_loader();
 // Returns a function of the loader; null if the loader lacks it.
 void* find_function(const char* name);
 
-// Binds all functions. Returns the name of a missing one, or null. Keeps the loader loaded for library threads.
+// Binds all functions. Returns the name of a missing one, or null. Keeps the loader loaded, because library threads
+// call it.
 const char* bind();
 
 }  // namespace gpuprof::injection::level_zero

@@ -8,18 +8,16 @@ namespace gpuprof::injection::level_zero {
 struct Clock {
   uint64_t cycles_per_second = 0;  // 0: use `ns_per_cycle`
   uint64_t ns_per_cycle = 1;
-  uint64_t mask = UINT64_MAX;  // mask of the bits that are valid in device times and in kernel times
-  // Both clocks, read at the same time:
-  uint64_t host_ns = 0;  // CLOCK_MONOTONIC
+  uint64_t mask = UINT64_MAX;  // valid bits of device times and kernel times
+  uint64_t host_ns = 0;        // CLOCK_MONOTONIC
   uint64_t device = 0;
 };
 
-// Returns the mask for the number of valid bits that a driver reports; 0 or more than 64 mean all bits.
+// Returns the mask for the number of valid bits that a driver reports. 0, or more than 64, means all bits.
 constexpr uint64_t mask_of_bits(uint32_t bits) {
   return bits == 0 || bits >= 64 ? UINT64_MAX : (uint64_t{1} << bits) - 1;
 }
 
-// Rounds to the nearest ns.
 constexpr uint64_t cycles_to_ns(const Clock& clock, uint64_t cycles) {
   constexpr uint64_t kSecond = 1000000000;
   const uint64_t rate = clock.cycles_per_second;
@@ -35,8 +33,8 @@ constexpr uint64_t cycles_between(const Clock& clock, uint64_t start, uint64_t e
   return (end - start) & clock.mask;
 }
 
-// Converts a device time to CLOCK_MONOTONIC. Usually `time` is earlier than the clock reading. But if the distance back
-// to `time` exceeds 7/8 of the counter's range, `time` is taken as later than the reading.
+// Converts a device time to CLOCK_MONOTONIC. Usually `time` is earlier than the clock reading. But if it seems earlier
+// by more than 7/8 of the counter's range, the counter has wrapped, and `time` is later than the reading.
 constexpr uint64_t host_time(const Clock& clock, uint64_t time) {
   const uint64_t before = cycles_between(clock, time, clock.device);
   if (before > clock.mask - clock.mask / 8) {

@@ -25,14 +25,16 @@ namespace {
 
 struct Append {
   Pending* pending;
-  ze_event_handle_t theirs;  // the target's event, which an event of the injection library replaces; null: no event
-  bool ours;                 // the driver got an event of the injection library, not the target's
+  // The target's event, while a library event replaces it in the call; null: the target passed no event.
+  ze_event_handle_t theirs;
+  bool ours;  // the driver got a library event instead of the target's
   bool immediate;
-  bool known;  // the list is in the table of lists
-  bool timed;  // the cost of this call is measured
+  bool known;
+  bool timed;  // the call's overhead is measured
 };
 
-// Returns whether to record. A forked child is not recorded, because it lacks the driver's threads and devices.
+// Returns whether to record. A forked child is not recorded, because it has neither the driver's threads nor its
+// devices.
 bool wanted() {
   if (in_fork()) {
     if (active()) {
@@ -43,7 +45,7 @@ bool wanted() {
   return active();
 }
 
-// Returns the name id of a kernel. Does not trust the name length reported by the driver.
+// Returns the name id of a kernel. Limits the name length that the driver reports, because it may be wrong.
 uint32_t kernel_name(ze_kernel_handle_t kernel) {
   constexpr size_t kLongest = 65536;
   char name[512];
@@ -107,8 +109,8 @@ gpuprof_op direction(ze_context_handle_t context, const void* to, const void* fr
   return target.place == Place::host && source.place == Place::host ? GPUPROF_OP_COPY_HTOH : GPUPROF_OP_COPY;
 }
 
-// Chooses the event from which the command's time is read. Leaves the target's event in place if it has timestamps, or
-// may have them because its creation was not seen.
+// Chooses the event from which the command's time is read. Does not replace the target's event if that has timestamps,
+// or may have them: if its creation was not seen, this is unknown.
 void choose_event(const List& list, ze_event_handle_t* signal, Append* append) {
   Work& work = append->pending->work;
   TargetEvent* theirs = *signal == nullptr ? nullptr : find_or_query_event(*signal);
@@ -131,12 +133,12 @@ void choose_event(const List& list, ze_event_handle_t* signal, Append* append) {
   }
 }
 
-// Signals the target's event, because the command signals a library event instead. Uses a barrier that waits for all
-// earlier commands. A barrier that waits only for the library event would hold up later commands just as long, and it
-// would delay the reuse of the library event.
+// Makes the list signal the target's event, because the command signals a library event in its place. Uses a barrier
+// that waits for all earlier commands. A barrier that waits only for the library event would delay later commands just
+// as long. It would also delay the reuse of the library event.
 void signal_target_event(ze_command_list_handle_t list, ze_event_handle_t theirs) {
   if (api.zeCommandListAppendBarrier(list, theirs, 0, nullptr) != ZE_RESULT_SUCCESS) {
-    api.zeCommandListAppendSignalEvent(list, theirs);  // otherwise the target would wait forever
+    api.zeCommandListAppendSignalEvent(list, theirs);  // if the barrier failed, the target would otherwise wait forever
   }
 }
 
@@ -156,7 +158,7 @@ void keep(ze_command_list_handle_t handle, Append* append) {
   }
   const Locked locked;
   if (!locked.held()) {
-    return;  // leaks `pending`: an event of the target may refer to it
+    return;  // leaks `pending`, because an event of the target may still point to it
   }
   List* list = lists.find(handle);
   const bool timed = pending->work.own != nullptr || pending->work.users != nullptr || pending->event_released;
@@ -190,7 +192,7 @@ bool prepare(const Command& command, Append* append) {
   const Locked locked;
   const List* list = locked.held() ? find_or_query_list(command.list) : nullptr;
   if (list == nullptr) {
-    append->immediate = true;  // the list is unknown: its command is reported as a launch with unknown time
+    append->immediate = true;  // a command of an unknown list is reported as a launch with an unknown time
     return false;
   }
   append->immediate = list->immediate;
@@ -271,7 +273,7 @@ void end_command(ze_command_list_handle_t list, ze_event_handle_t* signal, ze_re
   const uint64_t entered = append->timed ? now_ns() : 0;
   const uint64_t correlation = append->pending->correlation;
   if (append->theirs != nullptr) {
-    *signal = append->theirs;  // other tracers must see the target's argument
+    *signal = append->theirs;  // restores the argument, because other tracers must see the target's event
   } else if (append->ours) {
     *signal = nullptr;
   }
@@ -311,7 +313,7 @@ void begin_execution(uint32_t count, ze_command_list_handle_t* handles, void** c
     }
   }
   if (commands == 0) {
-    return;  // nothing to report
+    return;
   }
   note_work();
   const uint64_t correlation = next_correlation();
@@ -338,9 +340,10 @@ void end_execution(const Execution& execution, ze_result_t result, void** call) 
   for (uint32_t i = 0; i < execution.count; ++i) {
     List* list = locked.held() ? lists.find(execution.lists[i]) : nullptr;
     if (list != nullptr && list->older) {
-      lost(GPUPROF_LOSS_NO_TIMING, 1);  // at least one command has no time: the list's earlier commands are unknown
+      // The list was created before the recording, so at least one of its commands is unknown and has no time.
+      lost(GPUPROF_LOSS_NO_TIMING, 1);
     }
-    // If the call executes a list twice, the events hold only the times of the second execution.
+    // If one call executes a list twice, the events hold only the times of the second execution.
     const bool again = std::find(execution.lists + i + 1, execution.lists + execution.count, execution.lists[i]) !=
                        execution.lists + execution.count;
     if (list != nullptr && known && !again) {

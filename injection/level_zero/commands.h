@@ -10,16 +10,17 @@ namespace gpuprof::injection::level_zero {
 
 struct Command {
   ze_command_list_handle_t list;
-  ze_event_handle_t* signal;  // the call's argument, replaced during the call if needed
+  ze_event_handle_t* signal;  // The call's argument. begin_command() may replace it until end_command().
   gpuprof_op op;
   uint64_t bytes = 0;
   ze_kernel_handle_t kernel = nullptr;
-  // For GPUPROF_OP_COPY: the two addresses determine the direction of the copy. Null: an image, not memory.
+  // Addresses of a GPUPROF_OP_COPY, which determine its direction. Null: the copy is to or from an image, not memory.
   const void* to = nullptr;
   const void* from = nullptr;
 };
 
-// Called in the prologue. `call` is the tracing layer's slot that the epilogue of the same call gets.
+// Called in the tracer's prologue. `call` is a slot of the tracing layer, which also passes it to the epilogue of the
+// call.
 void begin_command(Command command, void** call);
 
 void end_command(ze_command_list_handle_t list, ze_event_handle_t* signal, ze_result_t result, void** call);

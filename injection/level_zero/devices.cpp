@@ -13,17 +13,17 @@
 namespace gpuprof::injection::level_zero {
 namespace {
 
-constexpr uint32_t kMaxHandles = 16;             // limit for the number of drivers, and of devices per driver
-constexpr uint64_t kMeasureAgainNs = 500000000;  // clocks are read again after this time (drift: some microseconds)
+constexpr uint32_t kMaxHandles = 16;  // limit on the number of drivers, and on the devices of each driver
+// Clocks are read again after this time. Until then they drift by some microseconds.
+constexpr uint64_t kMeasureAgainNs = 500000000;
 
 struct Device {
   ze_device_handle_t handle;
-  ze_driver_handle_t driver;  // null: no known driver has this device
-  uint32_t parent_plus_one;   // number of the parent device plus 1; 0: not a sub-device
-  uint32_t announced_to;      // id of the source that has announced this device
-  // State of the device's clock:
+  ze_driver_handle_t driver;
+  uint32_t parent_plus_one;  // number of the parent device plus 1; 0: the device is not a sub-device
+  uint32_t announced_to;     // id of the source that has announced this device
   uint32_t lock;
-  bool asked;  // the clock's rate is known
+  bool asked;  // the rate of the device's clock is known
   uint64_t measured_ns;
   Clock clock;
 };
@@ -86,8 +86,8 @@ void list_devices() {
   }
 }
 
-// Reads properties. The structure type determines the unit of timerResolution: drivers before 1.2 know only
-// nanoseconds.
+// Reads properties. The requested structure type determines the unit of timerResolution. Drivers before 1.2 know only
+// the type with nanoseconds.
 bool get_properties(const Device& device, ze_device_properties_t* properties) {
   ze_api_version_t version = ZE_API_VERSION_1_0;
   const bool newer =
@@ -112,8 +112,8 @@ void ask_clock(Device& device) {
   device.clock.mask = mask_of_bits(properties.timestampValidBits) & mask_of_bits(properties.kernelTimestampValidBits);
 }
 
-// Reads the device time, and takes the middle of the call as its host time. Calls three times and uses the shortest
-// call, which is the most exact.
+// Reads the device time. Its host time is the middle of the driver's call. Of three calls, uses the shortest, which is
+// the most exact.
 bool measure(Device& device) {
   uint64_t shortest = UINT64_MAX;
   for (int i = 0; i < 3; ++i) {
@@ -134,7 +134,7 @@ bool measure(Device& device) {
   return true;
 }
 
-// Returns the clock with a recent reading. Returns false on failure: the work's times are then lost.
+// Returns the clock with a recent reading. If this returns false, the times of the work are lost.
 bool read_clock(Device& device, Clock* clock) {
   if (!try_lock_long(&device.lock)) {
     return false;
@@ -151,7 +151,7 @@ bool read_clock(Device& device, Clock* clock) {
   return known;
 }
 
-// Reports the driver version: comparisons of recordings require equal versions.
+// Reports the driver version, because comparisons of recordings require equal versions.
 void announce_driver(ze_driver_handle_t driver) {
   ze_driver_properties_t properties = {};
   properties.stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES;
@@ -248,10 +248,10 @@ bool host_times(uint32_t index, const ze_kernel_timestamp_data_t& times, HostTim
   }
   const uint64_t start = times.kernelStart & clock.mask;
   if (start == clock.mask && (times.kernelEnd & clock.mask) == clock.mask) {
-    return false;  // drivers leave this value in events that were not signaled
+    return false;  // drivers leave this value in events that were never signaled
   }
   const uint64_t cycles = cycles_between(clock, start, times.kernelEnd & clock.mask);
-  // The difference exceeds half of the counter's range: the end is before the start.
+  // If the difference exceeds half of the counter's range, the end is before the start.
   if (cycles > clock.mask / 2) {
     return false;
   }

@@ -1,7 +1,7 @@
-// Hooks Level Zero's initialization: the functions of this preloaded library override those of the same name. A program
-// that never initializes Level Zero runs none of this code. A program linked with the loader calls this library's
-// zeInit() or zeInitDrivers(). A program that uses dlsym() on a loader handle calls the loader's own functions, which
-// look up zeGetGlobalProcAddrTable() by name and find this library's.
+// Hooks Level Zero's initialization: the functions of this preloaded library override those of the same name. None of
+// this code runs in a program that never initializes Level Zero. A program that is linked with the loader calls this
+// library's zeInit() or zeInitDrivers(). A program that uses dlsym() on a loader handle calls the loader's functions.
+// These look up zeGetGlobalProcAddrTable() by name and find this library's.
 #include <dlfcn.h>
 
 #include <cstring>
@@ -25,7 +25,7 @@ InitDriversFunction table_init_drivers = nullptr;
 
 ze_result_t begin_if(ze_result_t result) {
   if (result == ZE_RESULT_SUCCESS) {
-    begin_recording(level_zero::vendor());  // does nothing after the first time
+    begin_recording(level_zero::vendor());  // does nothing if a recording has already begun
   }
   return result;
 }
@@ -52,7 +52,7 @@ void replace(void** entry, Function* kept, Function ours) {
   }
 }
 
-// Returns the function in the caller's own library, which the caller would have called without preloading.
+// Returns the function that the caller would have called without preloading: the one in its own library.
 TableFunction own_function(const void* caller, const char* name, bool* is_loader) {
   Dl_info info = {};
   if (dladdr(caller, &info) == 0 || info.dli_fname == nullptr) {
@@ -72,7 +72,8 @@ TableFunction own_function(const void* caller, const char* name, bool* is_loader
 
 #pragma GCC visibility push(default)
 
-// zeInitDrivers of Level Zero 1.10, under another C++ name: newer headers declare it with a type that older ones lack.
+// This is zeInitDrivers() of Level Zero 1.10. Its C++ name differs, because newer headers declare zeInitDrivers() with
+// a type that older headers lack.
 extern "C" ze_result_t ZE_APICALL gpuprof_init_drivers(uint32_t* count, ze_driver_handle_t* drivers,
                                                        void* description) __asm__("zeInitDrivers");
 
@@ -93,7 +94,7 @@ extern "C" int gpuprof_attach(const char* socket, const char* token, unsigned us
   return attach(level_zero::vendor(), socket, token, user);
 }
 
-// The table contains function pointers: zeInit, and since version 1.10 zeInitDrivers.
+// The table holds the addresses of zeInit and, since version 1.10, of zeInitDrivers.
 extern "C" ze_result_t ZE_APICALL zeGetGlobalProcAddrTable(ze_api_version_t version, void** table) {
   bool is_loader = false;
   const TableFunction target = own_function(__builtin_return_address(0), "zeGetGlobalProcAddrTable", &is_loader);

@@ -13,7 +13,8 @@ namespace gpuprof::injection::level_zero {
 namespace {
 
 constexpr uint32_t kFewestWorks = 16;
-constexpr uint64_t kMostRunning = 4096;  // executions whose times are not read yet; each occupies a readout list
+// Limit on the executions whose times are not read yet; each needs a readout list.
+constexpr uint64_t kMostRunning = 4096;
 
 // Protected by Locked.
 Readout* first = nullptr;
@@ -49,7 +50,7 @@ Readout* take_idle(Recorded* recorded, uint32_t ordinal) {
   return nullptr;
 }
 
-// Reads an event on the host, and resets it for the next execution.
+// Reads the event's times on the host, and resets the event for the next execution.
 bool read_event(const Work& work, ze_kernel_timestamp_result_t* times) {
   const ze_event_handle_t event = event_of(work);
   const bool read = event != nullptr && api.zeEventQueryStatus(event) == ZE_RESULT_SUCCESS &&
@@ -60,7 +61,8 @@ bool read_event(const Work& work, ze_kernel_timestamp_result_t* times) {
   return read;
 }
 
-// A copy of an execution's results: the list, its events and its context may be destroyed at any time.
+// A copy of an execution's results. The list, its events and its context may be destroyed before the results are
+// reported.
 struct Report {
   struct Command {
     Work work;
@@ -119,7 +121,8 @@ void report_all(const Report& report, bool may_wait) {
   }
 }
 
-// Makes the readout reusable. Frees the list's commands if the list was reset or destroyed and no other readout runs.
+// Makes the readout reusable. If the list was reset or destroyed and no other readout is running, also frees the
+// commands.
 void put_away(Readout* readout, bool failed) {
   Recorded* recorded = readout->recorded;
   --recorded->running;
@@ -173,7 +176,7 @@ bool uses(const Readout& readout, ze_event_handle_t event) {
   return false;
 }
 
-// Returns whether a readout still runs after an execution that the target considers finished.
+// Returns whether a readout is still running for an execution that has ended for the target.
 bool still_runs(const void* target, ze_event_handle_t event) {
   const Locked locked;
   if (locked.held()) {
@@ -308,7 +311,8 @@ void after_execution(const Target& target, List* list, uint64_t correlation) {
   }
   if (!submit(readout, target)) {
     lost(GPUPROF_LOSS_NO_TIMING, recorded->count);
-    recorded->untimed = true;  // without this readout, nothing resets the events for the next execution
+    // Without this readout, nothing resets the events for the next execution, so the list is no longer timed.
+    recorded->untimed = true;
     readout->next = recorded->idle;
     recorded->idle = readout;
     return;
@@ -337,7 +341,8 @@ void report_executions(bool may_wait) {
 
 void report_oldest_executions() {
   constexpr uint64_t kMany = 64;
-  constexpr uint64_t kLooks = 2;  // each launch adds one execution, so reporting two per launch shrinks the backlog
+  // Each launch adds one execution. So if each launch reports two, fewer and fewer are left.
+  constexpr uint64_t kLooks = 2;
   if (load_relaxed(&running_count) > kMany) {
     look_at(kLooks, false);
   }
@@ -353,7 +358,7 @@ void give_up_executions() {
   }
 }
 
-// Drops executions of a destroyed context. Leaks memory that a device may still write.
+// Drops the executions of a destroyed context. Leaks the memory that a device may still write to.
 void drop_executions(ze_context_handle_t context) {
   for (uint64_t left = running_count; left != 0; --left) {
     Readout* readout = pop();

@@ -5,7 +5,7 @@
 namespace gpuprof::injection::level_zero {
 namespace {
 
-// Functions of Level Zero 1.9, which the headers of the build do not declare. Null if the loader lacks them.
+// Functions of Level Zero 1.9, which the build's headers do not declare. They are null if the loader lacks them.
 struct Getters {
   ze_result_t(ZE_APICALL* list_is_immediate)(ze_command_list_handle_t, ze_bool_t*);
   ze_result_t(ZE_APICALL* list_context)(ze_command_list_handle_t, ze_context_handle_t*);

@@ -1,12 +1,11 @@
-// With record -p, learns which lists, queues and events the target created before the recording, by queries that newer
-// loaders offer. Without record -p or the queries, these handles stay unknown. All functions need Locked.
+// With record -p, finds out which lists, queues and events the target created before the recording. Uses queries that
+// only newer loaders have. Without record -p or the queries, these handles stay unknown. All functions need Locked.
 #pragma once
 
 #include "level_zero/objects.h"
 
 namespace gpuprof::injection::level_zero {
 
-// Enables queries for unknown handles.
 void enable_handle_queries();
 
 List* find_or_query_list(ze_command_list_handle_t handle);

@@ -1,5 +1,5 @@
-// Parameters of functions that are newer than the build's headers (1.8.12 in Debian 12), in the form in which a
-// loader's tracing layer passes them since Level Zero 1.17: one pointer per argument, in order.
+// Parameters of functions that are newer than the build's headers (1.8.12 in Debian 12). Since Level Zero 1.17, a
+// loader's tracing layer passes them in this form: one pointer per argument, in order.
 #pragma once
 
 #include "level_zero/api.h"

@@ -16,7 +16,7 @@ uint32_t given_up = 0;
 uint64_t last_stream = 0;
 
 bool lock_or_give_up() {
-  constexpr int kTries = 100;  // 2 s: on a busy machine the lock's holder may be descheduled for long
+  constexpr int kTries = 100;  // 2 s, because on a busy machine the lock's holder may not run for a long time
   for (int i = 0; i < kTries; ++i) {
     if (load_relaxed(&given_up) != 0) {
       return false;

@@ -13,7 +13,8 @@
 namespace gpuprof::injection::level_zero {
 
 // The lock of all handle tables, events and outstanding work. While holding it, make no driver call that waits. If a
-// thread cannot get it in time, handle changes would be missed: recording ends, and no thread gets the lock again.
+// thread cannot get the lock in time, it would miss handle changes. So recording then ends, and no thread gets the lock
+// again.
 class Locked {
  public:
   explicit Locked(bool wanted = true);
@@ -37,15 +38,15 @@ class LockedCallback {
   Locked locked_;
 };
 
-// ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP of later versions. Events of a pool with this flag have no device times,
-// so gpuprof does not track them.
+// Later versions call this ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP. gpuprof does not track events of a pool with
+// this flag, because they have no device times.
 constexpr uint32_t kMappedTimestamps = 1U << 3U;
 
 struct EventPool {
   const void* handle;
   EventPool* next;
   ze_context_handle_t context;
-  bool timed;  // the pool's events have kernel timestamps
+  bool timed;  // events of the pool have kernel timestamps
 };
 
 struct Pending;
@@ -55,13 +56,13 @@ struct TargetEvent {
   TargetEvent* next;
   const void* pool;
   bool timed;
-  Pending* pending;  // command that signals this event, with a time not yet read; null: no such command
+  Pending* pending;  // the command that will signal this event and whose time is not read yet; null: no such command
 };
 
 struct Queue {
   const void* handle;
   Queue* next;
-  uint64_t number;  // stream id in the profile
+  uint64_t number;  // number of the queue or immediate list, used as the profile's stream id
   uint32_t ordinal;
 };
 
@@ -75,8 +76,8 @@ struct List {
   uint64_t number;
   uint32_t ordinal;
   bool immediate;
-  bool older;          // created before the recording: commands are unknown until the list is reset
-  Recorded* recorded;  // see executions.h; null: no commands yet
+  bool older;          // The list was created before the recording, so its commands are unknown until it is reset.
+  Recorded* recorded;  // the list's commands (executions.h); null: none so far
 };
 
 // NOLINTBEGIN(bugprone-dynamic-static-initializers): they are constinit
@@ -86,16 +87,16 @@ extern HandleTable<Queue> queues;
 extern HandleTable<List> lists;
 // NOLINTEND(bugprone-dynamic-static-initializers)
 
-// Numbers queues and immediate lists: 1, 2, ...
+// Returns the next number for a queue or an immediate list: 1, 2, ...
 uint64_t next_stream();
 
 struct OwnEvent;
 // A command of the target whose time is measured.
 struct Work {
-  uint64_t node;  // graph node id, if the list is executed later; else 0
+  uint64_t node;  // graph node id if the command is in a list that is executed later; else 0
   uint64_t bytes;
-  OwnEvent* own;            // library event that the command signals; null: an event of the target, or no event
-  ze_event_handle_t users;  // event of the target with timestamps, left unchanged
+  OwnEvent* own;            // library event that the command signals; null: the command signals no library event
+  ze_event_handle_t users;  // event of the target with timestamps, which the command signals; null: no such event
   uint32_t name;
   gpuprof_op op;
 };

@@ -13,7 +13,7 @@
 namespace gpuprof::injection::level_zero {
 namespace {
 
-// Outstanding commands in launch order, except that a command found unfinished moves to the end. Protected by Locked.
+// Outstanding commands in launch order. A command that a check finds unfinished moves to the end. Protected by Locked.
 Pending* first = nullptr;
 Pending** last_link = &first;
 uint64_t pending_count = 0;
@@ -74,7 +74,7 @@ void release_event(Pending* pending, bool failed) {
   pending->event_released = true;
 }
 
-// Checks the oldest command. Returns false if none is pending.
+// Checks whether the oldest command has finished. Returns false if no command is outstanding.
 bool check_oldest(bool may_wait) {
   Pending* pending = nullptr;
   Outcome outcome = Outcome::failed;
@@ -137,8 +137,9 @@ void report_finished(uint32_t most, bool may_wait) {
 }
 
 void report_oldest() {
-  constexpr uint64_t kMany = 4096;  // launches in 200 ms, the service thread's interval, at 20 000 per second
-  constexpr uint32_t kLooks = 2;    // each launch adds one command, so reporting two per launch shrinks the backlog
+  constexpr uint64_t kMany = 4096;  // launches in 200 ms, the interval of the service thread, at 20 000 per second
+  // Each launch adds one command. So if each launch reports two, fewer and fewer are left.
+  constexpr uint32_t kLooks = 2;
   if (load_relaxed(&pending_count) > kMany) {
     report_finished(kLooks, false);
   }

@@ -15,7 +15,7 @@ struct Pending {
   uint64_t stream;
   uint32_t device;
   bool appended;        // the target's call has returned, and the table owns the command
-  bool event_released;  // the command's event must not be read any more
+  bool event_released;  // the command's event may have been destroyed or reused, so it must not be read
   bool read;            // the command's times were read before the target's call returned
   ze_kernel_timestamp_result_t times;
 };
@@ -26,20 +26,22 @@ void add_outstanding(Pending* pending);
 // Returns whether one more command can be tracked. The limit is reached only if a device hangs.
 bool can_track_more();
 
-// Reports up to `most` finished commands. With `may_wait`, waits for free space in the ring.
+// Reports at most `most` finished commands. With `may_wait`, waits for free space in the ring.
 void report_finished(uint32_t most, bool may_wait);
 
-// Called at each launch: reports some of the oldest commands if many are pending, to keep few library events in use.
+// Called at each launch. If many commands are outstanding, reports some of the oldest, so that few library events are
+// in use.
 void report_oldest();
 
-// Reads the time of the command that signals the event, or drops an unfinished command. Called when the target will
-// reuse the event or has seen it signaled. Another thread may still be appending the command. Needs Locked.
+// Reads the time of the command that signals the event. If the command has not finished, drops it. Called when the
+// target will reuse the event or has seen it signaled; another thread may still be appending the command. Needs Locked.
 void read_or_drop(TargetEvent* event);
 
-// Drops unfinished commands of a context that the target destroys. Needs Locked.
+// Drops unfinished commands of a context that the target is destroying. Needs Locked.
 void drop_context(ze_context_handle_t context);
 
-// Waits for commands at the end of the process: 0.2 s, or up to 1 s while more of them finish. Counts the rest as lost.
+// Waits for outstanding commands when the process ends: 0.2 s, or up to 1 s while more of them finish. Counts the
+// others as lost.
 void wait_for_outstanding();
 
 void report_work(const Work& work, uint64_t correlation, uint64_t stream, uint32_t device,

@@ -24,7 +24,7 @@ struct OwnContext {
   OwnEvent* unused;
   uint32_t made;
   uint32_t abandoned;
-  bool refused;  // the driver creates no more events
+  bool refused;  // the driver refuses to create more events
 };
 
 namespace {
@@ -55,7 +55,6 @@ bool make_event(OwnPool* pool, uint32_t index) {
   return api.zeEventCreate(pool->handle, &description, &pool->events[index].handle) == ZE_RESULT_SUCCESS;
 }
 
-// Creates an event pool for all devices of the context.
 OwnPool* make_pool(ze_context_handle_t context) {
   auto* pool = static_cast<OwnPool*>(calloc(1, sizeof(OwnPool)));
   if (pool == nullptr) {
@@ -109,7 +108,7 @@ OwnEvent* take_event(ze_context_handle_t handle) {
 }
 
 void give_back(OwnEvent* event) {
-  // An event that cannot be reset stays signaled: its next command would look finished at once.
+  // If an event cannot be reset, it stays signaled. The next command that uses it would seem to be finished at once.
   if (event == nullptr || api.zeEventHostReset(event->handle) != ZE_RESULT_SUCCESS) {
     abandon(event);
     return;

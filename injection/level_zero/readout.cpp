@@ -19,7 +19,7 @@ void free_readout(ze_context_handle_t context, Readout* readout) {
   free(readout);
 }
 
-// Appends a copy of the events' times. Returns false if the device does not support this.
+// Appends a command that copies the events' times. Returns false if the device does not support this.
 bool append_query(Readout* readout, const Recorded& recorded) {
   auto* events = static_cast<ze_event_handle_t*>(malloc(recorded.count * sizeof(ze_event_handle_t)));
   if (events == nullptr) {
@@ -48,7 +48,8 @@ bool append_resets(Readout* readout, const Recorded& recorded) {
   return true;
 }
 
-// Writes the readout list. Its barriers make earlier work finish first, and later work see reset events.
+// Writes the readout list. Its barriers make sure that earlier work finishes first, and that later work finds the
+// events reset.
 bool write_list(Readout* readout, const Recorded& recorded, bool query) {
   ze_command_list_desc_t description = {};
   description.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC;
@@ -122,7 +123,7 @@ void free_recorded(Recorded* recorded) {
     recorded->idle = readout->next;
     free_readout(recorded->context, readout);
   }
-  // If the list is untimed, a device may still use the events, so they are leaked.
+  // If the list is no longer timed, a device may still use its events, so they are leaked.
   for (uint32_t i = 0; i < recorded->count && !recorded->untimed; ++i) {
     give_back(recorded->works[i].own);
   }

@@ -12,8 +12,8 @@ namespace {
 
 zel_tracer_handle_t tracer = nullptr;
 const char* missing = nullptr;  // name of a required callback that the loader lacks
-char context = 0;               // user data of the tracer: the loader requires an address, which is not used
-bool layer_is_ours = false;     // start_tracer() enabled the layer
+char context = 0;               // user data of the tracer, which the loader requires but gpuprof does not use
+bool layer_is_ours = false;     // start_tracer() has enabled the tracing layer
 bool stopped = false;
 
 using Register = ze_result_t(ZE_APICALL*)(zel_tracer_handle_t, zel_tracer_reg_t, Callback);
@@ -32,7 +32,8 @@ bool add(const Hook& hook) {
   return added;
 }
 
-// Returns whether the tracing layer is enabled, either through the loader or by the environment at initialization.
+// Returns whether the tracing layer is enabled: through the loader, or by the environment when Level Zero was
+// initialized.
 bool is_on() {
   const auto get_state = reinterpret_cast<ze_result_t(ZE_APICALL*)(bool*)>(find_function("zelGetTracingLayerState"));
   bool on = false;
@@ -43,9 +44,9 @@ bool is_on() {
   return variable != nullptr && strcmp(variable, "1") == 0;
 }
 
-// Enables the tracing layer in a program started without ZE_ENABLE_TRACING_LAYER, if the loader is new enough. Calls in
-// progress are not traced. Call it only while a tracer exists: without one, a loader that has not loaded the layer
-// loses the program's calls.
+// Enables the tracing layer if the program was started without ZE_ENABLE_TRACING_LAYER and the loader is new enough.
+// Calls in progress are not traced. Call it only while a tracer exists. Without a tracer, a loader that has not loaded
+// the layer loses the program's calls.
 void switch_layer_on() {
   const auto enable = reinterpret_cast<ze_result_t(ZE_APICALL*)()>(find_function("zelEnableTracingLayer"));
   if (enable != nullptr && !is_on()) {
@@ -97,7 +98,7 @@ bool start_tracer(bool attached) {
   }
   switch_layer_on();
   if (stopped) {
-    forget_all_objects();  // the target may have replaced objects while the tracer was off
+    forget_all_objects();  // While the tracer was off, the target may have replaced objects.
     stopped = false;
   }
   if (api.zelTracerSetEnabled(tracer, 1) != ZE_RESULT_SUCCESS) {

@@ -8,26 +8,28 @@
 
 namespace gpuprof::injection::level_zero {
 
-// Common type of all callbacks: parameters, result, user data, and a slot shared by prologue and epilogue.
+// Type of all callbacks. Parameters: the call's parameters, its result, user data, and a slot that the prologue and the
+// epilogue of the call share.
 using Callback = void(ZE_APICALL*)(void*, ze_result_t, void*, void**);
 
 struct Hook {
-  const char* call;  // name without "ze"
+  const char* call;  // name of the function without "ze"
   Callback before;   // may be null
   Callback after;
   bool required;
 };
 
-// Casts a callback. The layer calls all callbacks alike: the first parameter is a pointer.
+// Casts a callback to the common type. The tracing layer calls all callbacks alike, because the first parameter is
+// always a pointer.
 template <typename Parameters>
 Callback as_callback(void(ZE_APICALL* callback)(Parameters*, ze_result_t, void*, void**)) {
   return reinterpret_cast<Callback>(callback);
 }
 
-// Creates and enables the tracer. If the loader does not support it, calls disable() and returns false.
+// Creates and enables the tracer. If the loader does not support this, calls disable() and returns false.
 bool start_tracer(bool attached);
 
-// Disables the tracer when detaching, and the tracing layer if start_tracer() enabled it.
+// Disables the tracer when the library detaches. Also disables the tracing layer if start_tracer() enabled it.
 void stop_tracer();
 
 template <size_t Count>
@@ -37,7 +39,7 @@ void add_hooks(bool (*add)(const Hook& hook), const Hook (&hooks)[Count]) {
   }
 }
 
-// Register the callbacks of each file in hooks/ and code/.
+// Each file in hooks/ and code/ has one of these functions, which registers its callbacks.
 void hook_code(bool (*add)(const Hook& hook));
 void hook_commands(bool (*add)(const Hook& hook));
 void hook_memory(bool (*add)(const Hook& hook));

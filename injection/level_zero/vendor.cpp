@@ -58,7 +58,7 @@ bool subscribe(bool attached) {
   return start_tracer(attached);
 }
 
-// Detaches. While library events are in the target's lists, tracing continues, so that the lists can be tracked.
+// Detaches. If library events are in the target's lists, tracing continues, so that the lists can still be tracked.
 void detach() {
   const Guard guard;
   wait_for_outstanding();
@@ -69,7 +69,7 @@ void detach() {
   }
 }
 
-// Resets all state: the parent's devices and its service thread do not exist in a forked child.
+// Resets all state, because a forked child has neither the parent's devices nor its service thread.
 void in_forked_child() {
   forget_objects();
   forget_events();
@@ -80,7 +80,7 @@ void in_forked_child() {
   forget_stalls();
 }
 
-// Limits how long sampling calls the driver: after the wait for the library's threads, the driver may be gone.
+// Sets a limit for sampling: after the wait for the library's threads, the driver may be gone and must not be called.
 void exiting() {
   stalls_at_exit(now_ns() + kExitWaitNs);
 }

@@ -11,7 +11,7 @@
 namespace gpuprof::injection {
 namespace {
 
-// Limits for programs that create names endlessly. Labels take 2 MiB, in addition to the texts.
+// These limits protect against programs that create names endlessly. Labels take 2 MiB, in addition to the texts.
 constexpr uint32_t kMaxLabels = 2 * kExactLabels;
 constexpr uint32_t kMaxDomains = 256;
 constexpr size_t kMaxTextBytes = 8U << 20;
@@ -28,15 +28,16 @@ struct Label {
   uint64_t hash;
   RangeText text;
   uint32_t domain;
-  uint32_t wanted;  // atomic; 0: not checked; else 2 * connection's number, plus 1 if the label is wanted
-  uint32_t folded;  // atomic; label of the name with "[N]" for numbers; 0: not looked up
+  // Atomic. 0: the label was not checked yet; else 2 * (number of the connection), plus 1 if the label is wanted.
+  uint32_t wanted;
+  uint32_t folded;  // atomic; label of the same name with "[N]" for each number; 0: not looked up yet
 };
 
-// Slots and labels are read without the lock: they are stored last, with release, and never change.
+// Slots and labels are read without the lock. So a slot is stored after its label, with release, and never changes.
 struct RangeNames {
   uint32_t lock;
   uint32_t label_slots[kLabelSlots];
-  Label labels[kMaxLabels];        // indexed by label - 1; the first is kMoreRanges
+  Label labels[kMaxLabels];        // label L is at index L - 1; the first one is kMoreRanges
   uint32_t label_count;            // atomic
   RangeText domains[kMaxDomains];  // the first is the default domain, the last represents all other domains
   uint32_t domain_count;           // atomic
@@ -57,7 +58,7 @@ bool same(const RangeText& kept, const char* text, size_t length) {
   return kept.length == length && (length == 0 || memcmp(kept.data, text, length) == 0);
 }
 
-// Returns the label's slot, or the free slot for it.
+// Returns the slot of the label, or a free slot for it.
 uint32_t* find_label(uint64_t hash, uint32_t domain, const char* text, size_t length, RangeLabel* found) {
   for (uint64_t i = hash;; ++i) {
     uint32_t* slot = &names.label_slots[i % kLabelSlots];
@@ -102,14 +103,14 @@ bool is_alphanumeric(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// A word of hexadecimal digits is one number ("3fa94c1e"). In all other words, only digits are numbers ("step12").
+// A word of hexadecimal digits is one number ("3fa94c1e"). In other words, only the digits are numbers ("step12").
 bool is_hex_number(const char* word, size_t length) {
   constexpr size_t kShortest = 4;
   return length >= kShortest && std::all_of(word, word + length, is_hex_digit) &&
          std::any_of(word, word + length, is_digit);
 }
 
-// Replaces each number by "[N]". Returns the length; cuts what does not fit.
+// Replaces each number by "[N]". Cuts what does not fit. Returns the length.
 size_t fold_numbers(const char* text, size_t length, char* folded, size_t room) {
   constexpr char kNumber[] = {'[', 'N', ']'};
   size_t size = 0;
@@ -154,7 +155,8 @@ bool matches(RangeText text, uint32_t domain, const char* wanted) {
   return same(text, wanted, name) && same(names.domains[domain], at + 1, length - name - 1);
 }
 
-// Returns whether a name keeps its numbers instead of "[N]": below the limits, or if options()->nvtx_range names it.
+// Returns whether a name keeps its numbers instead of "[N]". It does if the limits are not reached, or if the name
+// matches options()->nvtx_range.
 bool stays_exact(uint32_t domain, const char* text, size_t length) {
   if (load_relaxed(&names.label_count) < kExactLabels && names.texts.bytes_kept() < kExactTextBytes) {
     return true;
@@ -189,7 +191,7 @@ RangeLabel label_of_folded(uint32_t domain, const char* text, size_t length) {
 }  // namespace
 
 void init_range_names() {
-  // Two libraries' NVTX code may call this at once; the second call changes nothing.
+  // NVTX code in two libraries may call this at the same time, so a second call must change nothing.
   names.labels[kMoreRanges - 1].text = {kMoreRangesText, sizeof(kMoreRangesText) - 1};
   names.domains[kMoreDomains] = {kMoreDomainsText, sizeof(kMoreDomainsText) - 1};
   swap_if(&names.label_count, 0, 1);

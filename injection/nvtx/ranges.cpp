@@ -16,12 +16,13 @@
 namespace gpuprof::injection {
 namespace {
 
-// Limits of paths (a range and the ranges around it) for programs that create names endlessly: 768 KiB per connection.
-// After kExactPaths, new paths get names with "[N]" in place of numbers.
+// A path is a range with the ranges around it. These limits protect against programs that create names endlessly; paths
+// take 768 KiB per connection. After kExactPaths paths, names in new paths have "[N]" in place of numbers.
 constexpr uint32_t kExactPaths = 16384;
 constexpr uint32_t kMaxPaths = 2 * kExactPaths;
-constexpr uint32_t kMaxOpen = 256;  // start/end ranges open at a time
-constexpr uint32_t kMaxDepth = 64;  // pushed ranges of a thread; deeper ones are only counted
+constexpr uint32_t kMaxOpen = 256;
+// Limit on the pushed ranges of a thread that are stored; deeper ones are only counted.
+constexpr uint32_t kMaxDepth = 64;
 
 constexpr uint32_t kPathSlots = 4 * kMaxPaths;
 constexpr uint32_t kMorePaths = kMaxPaths + 1;  // id of the path that represents all other paths
@@ -31,10 +32,11 @@ struct Path {
   RangeLabel label;
 };
 
-// Paths of one connection. Slots and labels are read without a lock: stored last, with release, and never changed.
+// The paths of one connection. Slots and paths are read without the lock. So a slot is stored after its path, with
+// release, and never changes.
 struct Paths {
   uint32_t slots[kPathSlots];  // path id; 0: free
-  Path paths[kMaxPaths];       // indexed by id - 1
+  Path paths[kMaxPaths];       // the path with id I is at index I - 1
   uint32_t count;              // atomic
   bool more;                   // kMorePaths has been sent
 };
@@ -45,17 +47,20 @@ struct Open {
   RangeLabel label;
 };
 
-// Global, because NVTX passes no user pointer to a tool. The lock protects changes of `open` and `*paths`.
+// State of all threads. It is global, because NVTX passes no user pointer to a tool. The lock protects changes of
+// `open` and `*paths`.
 struct Shared {
   uint32_t lock;
-  uint32_t generation;  // atomic; changes with `open` and `paths`: tells threads that cached data is old
+  // Atomic. It changes when `open` or `paths` changes. Threads then discard what they have cached.
+  uint32_t generation;
   uint32_t connection;  // atomic; number of connections so far
   Paths* paths;         // atomic; null before the first connection
   Open open[kMaxOpen];
   uint32_t open_count;  // atomic
   uint64_t last_open;
-  uint64_t late[kMaxOpen];  // atomic, changed without the lock: ids of ended ranges that are still in `open`; 0: free
-  uint32_t any_late;        // atomic
+  // Ids of ranges that have ended but are still in `open`; 0: free entry. Atomic: changed without the lock.
+  uint64_t late[kMaxOpen];
+  uint32_t any_late;  // atomic; 1: `late` may contain an id
 };
 constinit Shared shared = {};
 
@@ -68,18 +73,17 @@ struct Push {
 
 struct Stack {
   uint32_t depth;
-  uint32_t deeper;      // pushes beyond kMaxDepth
-  uint32_t known;       // the first `known` entries have a valid path
-  uint32_t base;        // id of the path of the process's open start/end ranges
-  uint32_t generation;  // value of Shared::generation for which `known` and `base` are valid; 0: none
+  uint32_t deeper;      // number of pushed ranges beyond kMaxDepth
+  uint32_t known;       // the first `known` entries have valid paths
+  uint32_t base;        // id of the path of the start/end ranges that are open in the process
+  uint32_t generation;  // value of Shared::generation for which `known` and `base` are valid; 0: they are not valid
   uint32_t tid;
-  uint32_t changes;  // pushes and pops so far
+  uint32_t changes;  // number of pushes and pops so far
   uint32_t wanted_changes;
   uint32_t wanted_generation;
-  bool wanted;  // result of find_wanted() when `changes` and `generation` had the two values above
+  bool wanted;  // result of find_wanted() for the two values above, which are copies of `changes` and `generation`
   Push entries[kMaxDepth];
 };
-// constinit avoids a check at each access.
 constinit thread_local Stack stack = {};
 
 uint32_t* find_path(Paths* paths, uint32_t parent, RangeLabel label, uint32_t* found) {
@@ -126,7 +130,7 @@ uint32_t add_path(Paths* paths, uint32_t parent, RangeLabel label) {
   return id;
 }
 
-// Returns the path of `label` inside `parent`. 0: not available now.
+// Returns the path of `label` inside `parent`. Returns 0 if the path cannot be stored or sent now.
 uint32_t path_below(uint32_t parent, RangeLabel label) {
   Paths* paths = load_acquire(&shared.paths);
   if (paths == nullptr || parent == kMorePaths) {
@@ -167,7 +171,7 @@ bool lock_open() {
   if (!try_lock_bounded(&shared.lock)) {
     return false;
   }
-  // Clear the flag first: a thread that adds an id during the loop sets the flag again.
+  // Clears the flag before the loop: if a thread adds an id during the loop, it sets the flag again.
   if (load_relaxed(&shared.any_late) != 0 && __atomic_exchange_n(&shared.any_late, 0U, __ATOMIC_SEQ_CST) != 0) {
     for (uint64_t& late : shared.late) {
       if (const uint64_t id = __atomic_exchange_n(&late, uint64_t{0}, __ATOMIC_SEQ_CST); id != 0) {
@@ -178,7 +182,7 @@ bool lock_open() {
   return true;
 }
 
-// Makes the next holder of the lock remove the range, so that launches do not stay in an ended range forever.
+// Makes the next holder of the lock remove the range. Without this, later launches would stay in the ended range.
 void remove_later(uint64_t id) {
   for (uint64_t& late : shared.late) {
     uint64_t expected = 0;
@@ -190,13 +194,14 @@ void remove_later(uint64_t id) {
   lost(GPUPROF_LOSS_DETAIL, 1);
 }
 
-constexpr uint64_t kAllOpen = 0;  // passed to copy_open() instead of a range id: copy all ranges
+constexpr uint64_t kAllOpen = 0;  // Passed to copy_open() in place of a range id to copy all ranges.
 
-// The process's open ranges in order of their start, as copied by copy_open(): all, or up to the range `last`.
+// The process's open ranges in order of their start. copy_open() has copied all of them, or those up to the range
+// `last`.
 struct OpenRanges {
   RangeLabel labels[kMaxOpen];
   uint32_t count;
-  uint64_t last_start_ns;  // start of the range `last`; 0: unknown, or that range is not open
+  uint64_t last_start_ns;  // start of the range `last`; 0: the start is unknown, or that range is not open
 };
 
 // Copies the open ranges. Returns false if the lock is not available.
@@ -221,7 +226,8 @@ bool copy_open(uint64_t last, OpenRanges* ranges) {
   return true;
 }
 
-// Computes the path of `ranges`. Returns false if only an outer part, `*path`, is available.
+// Computes the path of `ranges`. If inner ranges have no path now, returns false, and `*path` is the path of the outer
+// ones.
 bool path_of(const OpenRanges& ranges, uint32_t* path) {
   *path = 0;
   for (uint32_t i = 0; i < ranges.count; ++i) {
@@ -240,7 +246,8 @@ bool process_path(uint32_t* path) {
   return copy_open(kAllOpen, &ranges) && path_of(ranges, path);
 }
 
-// Returns the thread's path. If inner parts are not available, returns the outer part; the loss was counted.
+// Returns the thread's path. If inner ranges have no path now, returns the path of the outer ones; the loss was
+// counted.
 uint32_t update_path(Stack& s) {
   const uint32_t generation = load_acquire(&shared.generation);
   if (load_acquire(&shared.paths) == nullptr) {
@@ -264,7 +271,7 @@ uint32_t update_path(Stack& s) {
   return path;
 }
 
-// Searches the open ranges for the wanted one. Returns false if this is not possible now.
+// Searches the thread's open ranges for the wanted one. Returns false if they are not accessible now.
 bool find_wanted(const Stack& s, const char* wanted, bool* found) {
   const uint32_t connection = load_relaxed(&shared.connection);
   *found = false;
@@ -289,8 +296,8 @@ bool spans_wanted() {
   return (control() & kBoth) == kBoth;
 }
 
-// Returns the local time, or 0 if no SPAN record needs it: reading the clock costs more than a push. A range may begin
-// before the handshake, when the recorder's clock is not known yet.
+// Returns the local time. Returns 0 if no SPAN record needs it, because reading the clock costs more than a push. The
+// time is local, because a range may begin before the handshake, when the recorder's clock is not known yet.
 uint64_t start_time() {
   return load_relaxed(&shared.connection) == 0 || (control() & GPUPROF_CONTROL_CALLS) != 0 ? local_ns() : 0;
 }
@@ -349,14 +356,15 @@ int level_of(const Stack& s, uint32_t index) {
 }
 
 void new_generation() {
-  // Skips 0, which means "nothing cached" in a thread.
+  // Skips 0: in a thread, generation 0 means that nothing is cached.
   if (__atomic_add_fetch(&shared.generation, 1U, __ATOMIC_ACQ_REL) == 0) {
     __atomic_add_fetch(&shared.generation, 1U, __ATOMIC_ACQ_REL);
   }
 }
 
 void after_fork_in_child() {
-  store_release(&shared.lock, 0U);  // the lock's holder may exist only in the parent; unfinished changes are invisible
+  // The thread that holds the lock may exist only in the parent; its unfinished changes are not visible.
+  store_release(&shared.lock, 0U);
   unlock_range_names();
   stack.tid = 0;
 }
@@ -406,7 +414,7 @@ bool in_wanted_range() {
 
 void reset_ranges() {
   const KeepErrno keep_errno;
-  // Leaks the old paths: a thread may be reading them.
+  // Leaks the old paths, because a thread may be reading them.
   auto* paths = static_cast<Paths*>(map_memory(sizeof(Paths)));
   const bool locked = try_lock_bounded(&shared.lock);
   store_release(&shared.paths, paths);

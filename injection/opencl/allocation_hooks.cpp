@@ -22,7 +22,7 @@
 namespace gpuprof::injection::opencl {
 namespace {
 
-// Returns the context's device. UINT32_MAX: the context has several devices.
+// Returns the context's device, or UINT32_MAX if the context has several.
 uint32_t device_of(cl_context context) {
   cl_device_id device = nullptr;
   size_t bytes = 0;
@@ -56,7 +56,7 @@ void emit_destroyed(const Memory& memory) {
   emit_memory(GPUPROF_HOST_FREE, memory, "clReleaseMemObject", memory.released, memory.tid);
 }
 
-// May run on a driver thread, or inside the user's last release.
+// May run on a driver thread, or inside the call with which the user releases the last reference.
 void CL_CALLBACK on_destroy(cl_mem object, void* /*user*/) {
   const KeepErrno keep_errno;
   Memory* memory = take_memory(object);
@@ -66,7 +66,7 @@ void CL_CALLBACK on_destroy(cl_mem object, void* /*user*/) {
   free(memory);
 }
 
-// Also tracks the memory while recording is off: it may be freed while recording is on.
+// Tracks the memory also while recording is off, because it may be freed after recording was switched on.
 void allocated(const char* function, const Memory& memory) {
   if (recording()) {
     emit_here(GPUPROF_HOST_ALLOC, memory, function);
@@ -94,7 +94,7 @@ cl_mem created(const char* function, cl_mem object, cl_context context, cl_int s
   return object;
 }
 
-// Returns false for an image made from another memory object, which allocates nothing; true for all other parameters.
+// Returns false for an image made from another memory object, because it allocates nothing.
 inline bool allocates(const cl_image_desc* image) {
   return image == nullptr || image->mem_object == nullptr;
 }
@@ -139,7 +139,7 @@ cl_int CL_API_CALL retain_object(cl_mem object) {
   return status;
 }
 
-// Called before the release: afterwards another object may have the handle.
+// Called before the driver's release, because afterwards another object may have the handle.
 void let_go(cl_mem object) {
   const KeepErrno keep_errno;
   const Reference reference = release_memory(object);
@@ -182,7 +182,8 @@ void CL_API_CALL svm_free(cl_context context, void* pointer) {
   target.clSVMFree(context, pointer);
 }
 
-// Removes these pointers' entries and returns them as a list. Called before the free, which may reuse the addresses.
+// Removes the entries of these pointers and returns them as a list. Called before the free, because afterwards another
+// thread may allocate the same addresses.
 Memory* take_all(cl_uint count, void* const* pointers) {
   Memory* all = nullptr;
   for (cl_uint i = 0; pointers != nullptr && i < count; ++i) {
@@ -211,7 +212,7 @@ void end_free(Memory* all, bool freed, const char* function) {
   }
 }
 
-// With a user function the call frees nothing itself: the function frees memory by clSVMFree.
+// With a user function, the call itself frees nothing: the user function frees the memory by clSVMFree.
 cl_int CL_API_CALL enqueue_svm_free(cl_command_queue queue, cl_uint count, void** pointers,
                                     void(CL_CALLBACK* function)(cl_command_queue, cl_uint, void**, void*), void* data,
                                     cl_uint waits, const cl_event* wait_list, cl_event* event) {

@@ -9,13 +9,13 @@
 namespace gpuprof::injection::opencl {
 namespace {
 
-constexpr uint32_t kLocks = 256;  // many, so that threads rarely contend
+constexpr uint32_t kLocks = 256;  // so many that threads rarely wait for each other
 
 constexpr uint32_t kBuckets = 8192;
 constinit HandleTable<Memory, kBuckets> table;
 uint32_t locks[kLocks];
 
-// The lock of a handle's bucket. If its holder is descheduled for too long, the change is lost.
+// The lock of a handle's group of buckets. If its holder does not run for too long, the change is lost.
 class Locked {
  public:
   explicit Locked(const void* handle) : Locked(table.bucket_of(handle)) {}
@@ -61,7 +61,7 @@ void put_back(Memory* memory) {
     free(memory);
     return;
   }
-  free(table.take(memory->handle));  // an object with the same handle was destroyed unreported
+  free(table.take(memory->handle));  // another object had the same handle and its destruction was not reported
   table.put(memory);
 }
 

@@ -1,5 +1,6 @@
-// Records command buffers (cl_khr_command_buffer). OpenCL measures only a complete command buffer, so each enqueue is
-// one work item, named by the commands in the buffer. A buffer with several queues counts as work of its first queue.
+// Records command buffers (cl_khr_command_buffer). OpenCL measures only complete command buffers. So each enqueue of a
+// buffer is one work item, whose name lists the commands in the buffer. A buffer with several queues counts as work of
+// its first queue.
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -28,22 +29,23 @@ struct CommandBuffer {
   const void* handle;
   CommandBuffer* next;
   cl_command_queue queue;
-  uint32_t references;  // held by the user
+  uint32_t references;  // number of references that the user holds
   uint32_t kinds;
-  uint32_t others;  // commands beyond kKinds kinds
+  uint32_t others;  // number of commands whose kind is beyond the first kKinds kinds
   Kind kind[kKinds];
 };
 
 constinit HandleTable<CommandBuffer, 64> buffers;
 constinit uint32_t lock = 0;
-constinit uint32_t noted_to = 0;  // id of the source that has the note about command buffers
+constinit uint32_t noted_to = 0;  // id of the source that has emitted the note about command buffers
 
 constinit clCreateCommandBufferKHR_fn create_driver = nullptr;
 constinit clRetainCommandBufferKHR_fn retain_driver = nullptr;
 constinit clReleaseCommandBufferKHR_fn release_driver = nullptr;
 constinit clEnqueueCommandBufferKHR_fn enqueue_driver = nullptr;
 
-// Calls `use` with a buffer's entry, or with null for an unknown buffer. Does not call it if the lock is not free.
+// Calls `use` with a buffer's entry, or with null if the buffer is unknown. If the lock is busy, does not call it and
+// counts a loss.
 template <typename Use>
 void with_buffer(cl_command_buffer_khr handle, const Use& use) {
   if (!try_lock_bounded(&lock)) {
@@ -83,7 +85,7 @@ cl_int CL_API_CALL retain(cl_command_buffer_khr handle) {
   return status;
 }
 
-// Removes the entry before the driver's release: afterwards another buffer may have the handle.
+// Removes the entry before the driver's release, because afterwards another buffer may have the handle.
 cl_int CL_API_CALL release(cl_command_buffer_khr handle) {
   {
     const KeepErrno keep_errno;
@@ -125,7 +127,7 @@ void describe(const CommandBuffer& buffer, char (&text)[1024]) {
   }
 }
 
-// Functions that add a command to a buffer. `label`: null for kernels.
+// A function that adds a command to a buffer. `label` is null for kernels.
 struct Adding {
   const char* function;
   const char* label;
@@ -139,8 +141,9 @@ constexpr Adding kAdding[] = {
 };
 constexpr size_t kAddings = sizeof(kAdding) / sizeof(*kAdding);
 
-// The functions' parameters differ between versions of the extension. Each is an integer or a pointer, so a hook passes
-// on as many words as the longest version has. Versions agree on the properties and the kernel of a kernel command.
+// The functions' parameters differ between versions of the extension, but each is an integer or a pointer. So a hook
+// passes on as many words as the longest version has. All versions have the properties and the kernel of a kernel
+// command in the same positions.
 using Word = uint64_t;
 using AddFunction = cl_int(CL_API_CALL*)(cl_command_buffer_khr, cl_command_queue, Word, cl_kernel, Word, Word, Word,
                                          Word, Word, Word, Word, Word, Word, Word, Word, Word, Word);
@@ -185,7 +188,7 @@ void note_command_buffers() {
   }
 }
 
-// Reports the enqueue, unless recording is off or the buffer is unknown. Returns null then.
+// Reports the enqueue. Returns null without a report if recording is off or the buffer's queue is unknown.
 Pending* begin_buffer(cl_uint count, cl_command_queue* queues, cl_command_buffer_khr handle, cl_uint waits,
                       const cl_event* wait_list) {
   const KeepErrno keep_errno;
@@ -201,7 +204,7 @@ Pending* begin_buffer(cl_uint count, cl_command_queue* queues, cl_command_buffer
     }
   });
   const Command command = {"clEnqueueCommandBufferKHR", GPUPROF_OP_GRAPH, 0, false, nullptr, name};
-  if (queue == nullptr) {  // created before a fork
+  if (queue == nullptr) {  // the buffer was created before a fork
     lost(GPUPROF_LOSS_NO_TIMING, 1);
     return nullptr;
   }

@@ -16,7 +16,8 @@ namespace {
 
 uint64_t outstanding = 0;
 
-// True while this thread requests a callback. A callback that runs at once delays the launch, so it must not wait.
+// True while this thread requests a callback. A callback may then run at once, inside the launch, so it must not wait
+// for free space in the ring.
 constinit thread_local bool watching = false;
 
 struct Times {
@@ -44,9 +45,10 @@ bool read_times(cl_event event, Times* times) {
   return true;
 }
 
-// Sets the start of a command buffer. OpenCL does not measure its commands, and some drivers (PoCL) do not measure the
-// buffer: their event is a marker after the last command. If the event covers nearly nothing of the time in which the
-// buffer can have run, its time starts when all that it waited for has ended.
+// Sets the start of a command buffer, whose commands OpenCL does not measure. Some drivers (PoCL) do not measure the
+// buffer either: their event is a marker after its last command. So an event may cover only a small part of the time in
+// which the buffer can have run. In this case, the start becomes the time when everything that the buffer waited for
+// had ended.
 void include_commands(cl_event before, Times* times) {
   constexpr cl_ulong kNearlyNothing = 16;
   cl_ulong ready = 0;
@@ -81,9 +83,9 @@ void emit(const Pending& pending, const Times& times) {
   gpu_op(op, !watching);
 }
 
-// Runs on a driver thread, or inside watch(). A negative status: the command failed and has no times.
+// Runs on a driver thread, or inside watch(). If `status` is negative, the command has failed and has no times.
 void CL_CALLBACK on_complete(cl_event event, cl_int status, void* data) {
-  const KeepErrno keep_errno;  // may run inside a call of the target
+  const KeepErrno keep_errno;  // the callback may run inside a call of the target
   auto* pending = static_cast<Pending*>(data);
   const bool timed = pending->timed && !watching;  // inside watch(), the caller measures
   const uint64_t entered = timed ? now_ns() : 0;

@@ -8,7 +8,7 @@
 
 namespace gpuprof::injection::opencl {
 
-// A command that was enqueued. Freed by the completion callback.
+// An enqueued command. The completion callback frees it.
 struct Pending {
   uint64_t correlation;
   uint64_t bytes;
@@ -16,23 +16,23 @@ struct Pending {
   uint32_t name;
   uint32_t device;
   gpuprof_op op;
-  bool timed;  // the cost of its launch is measured
+  bool timed;  // the overhead of its launch is measured
   // Times of the driver's call, set only if the call is reported or blocks:
   uint64_t start_ns;  // 0: not measured
-  uint64_t wait;      // result of stack_of_host_call(); 0: the call does not block
-  cl_event before;    // ends when a command buffer may begin; null for other commands
+  uint64_t wait;      // result of stack_of_host_call(); 0 if the driver's call does not block
+  cl_event before;    // event that ends when a command buffer may begin to run; null for other commands
 };
 
 // Frees a command that is not watched.
 void discard(Pending* pending);
 
-// Requests a callback at completion. Takes ownership of `pending` and of one reference to the event.
+// Requests a callback for the command's completion. Takes ownership of `pending` and of one reference to the event.
 void watch(cl_event event, Pending* pending);
 
-// Waits at exit: 0.2 s, longer while commands complete, at most 1 s. Counts the rest as lost.
+// Waits for commands when the process ends: 0.2 s, or up to 1 s while more of them complete. Counts the others as lost.
 void wait_for_outstanding();
 
-// Forgets the parent's commands in a forked child, where they never complete.
+// Forgets the parent's commands in a forked child, because they never complete there.
 void forget_outstanding();
 
 }  // namespace gpuprof::injection::opencl

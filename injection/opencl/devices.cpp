@@ -15,7 +15,7 @@ struct Clock {
   uint32_t lock = 0;
   bool known = false;
   uint64_t window_start = 0;
-  int64_t least = 0;         // lowest upper bound of the clock offset in the current window
+  int64_t least = 0;         // lowest upper bound of the clock offset that was found in the current window
   int64_t least_before = 0;  // lowest upper bound in the previous window
 };
 
@@ -39,7 +39,7 @@ uint32_t find_device(cl_device_id handle) {
   return kMaxDevices;
 }
 
-// Reports the driver version: comparisons of recordings require equal versions.
+// Reports the driver version, because comparisons of recordings require equal versions.
 void announce_driver(cl_device_id handle) {
   char text[256] = "";
   cl_platform_id platform = nullptr;
@@ -83,7 +83,7 @@ void announce_device(uint32_t index) {
   }
   char name[256] = "";
   if (target.clGetDeviceInfo(known.handle, CL_DEVICE_NAME, sizeof(name), name, nullptr) != CL_SUCCESS) {
-    name[0] = '\0';  // an unnamed device is better than lost records
+    name[0] = '\0';  // if the driver returns no name, records refer to a device without a name
   }
   name[sizeof(name) - 1] = '\0';
   device(index, name, nullptr);

@@ -14,7 +14,8 @@
 
 namespace gpuprof::injection::opencl {
 
-// The next layer's functions or the loader's; null if the loader lacks them. Written once before any hook runs.
+// The driver-side functions: those of the next layer or of the loader. Null if the loader lacks them. Written once,
+// before any hook runs.
 extern cl_icd_dispatch target;  // NOLINT(bugprone-dynamic-static-initializers): zero until then
 
 #define GPUPROF_HOOK(table, entry, hook) \
@@ -24,7 +25,7 @@ extern cl_icd_dispatch target;  // NOLINT(bugprone-dynamic-static-initializers):
     }                                    \
   } while (false)
 
-// Returns a value to the user in the way of the clGet*Info functions.
+// Returns a value to the user as the clGet*Info functions do.
 inline cl_int answer(const void* value, size_t bytes, size_t capacity, void* to, size_t* bytes_ret) {
   if (to != nullptr) {
     if (capacity < bytes) {
@@ -38,8 +39,8 @@ inline cl_int answer(const void* value, size_t bytes, size_t capacity, void* to,
   return CL_SUCCESS;
 }
 
-// Returns whether a call with this status has waited: it succeeded, or waited for a command that failed. Any other
-// status means that the driver refused the call.
+// Returns whether a call with this status has waited. It has if it succeeded, or if it waited for a command that
+// failed. With any other status, the driver has refused the call.
 constexpr bool has_waited(cl_int status) {
   return status == CL_SUCCESS || status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
 }
@@ -50,7 +51,7 @@ void hook_waits(cl_icd_dispatch& table);
 void hook_memory(cl_icd_dispatch& table);
 void hook_extensions(cl_icd_dispatch& table);
 
-// Reports at the end of the process the objects that were released, but not yet destroyed by the driver.
+// Called when the process ends. Reports the objects that were released, but not yet destroyed by the driver.
 void report_released_memory();
 
 }  // namespace gpuprof::injection::opencl

@@ -40,7 +40,7 @@ uint32_t kernel_name(cl_kernel kernel) {
   return id;
 }
 
-// Watches the event. Retains a user's event. For a library event, watch() gets the only reference.
+// Watches the event. watch() takes one reference: a user's event is retained for it, a library event has only this one.
 void follow(Pending* pending, cl_event event, bool users_event) {
   if (users_event && target.clRetainEvent(event) != CL_SUCCESS) {
     lost(GPUPROF_LOSS_NO_TIMING, 1);
@@ -50,7 +50,7 @@ void follow(Pending* pending, cl_event event, bool users_event) {
   watch(event, pending);
 }
 
-// Reports the call. A blocking call counts both as a wait and as a launching call.
+// Reports the driver's call. A blocking call is reported both as a wait and as a launching call.
 void report_enqueue(const Pending& pending, const char* function, cl_int status) {
   const uint64_t end_ns = now_ns();
   if ((control() & GPUPROF_CONTROL_CALLS) != 0) {
@@ -80,7 +80,7 @@ Pending* begin(cl_command_queue handle, const Command& command) {
   const bool timed = next_launch_timed();
   const uint64_t entered = timed ? now_ns() : 0;
   if (!find_or_add_queue(handle, &queue)) {
-    return nullptr;  // not a queue: the driver will return an error
+    return nullptr;  // `queue` is not a queue, so the driver will return an error
   }
   auto* pending = static_cast<Pending*>(malloc(sizeof(Pending)));
   if (pending == nullptr) {

@@ -10,21 +10,21 @@
 namespace gpuprof::injection::opencl {
 
 struct Command {
-  const char* function;  // name of the function that the user called
+  const char* function;
   gpuprof_op op;
   uint64_t bytes = 0;
-  bool blocking = false;  // the call returns after the command has completed
+  bool blocking = false;  // true: the call returns only when the command has completed
   cl_kernel kernel = nullptr;
-  const char* name = nullptr;  // name of work other than kernels
+  const char* name = nullptr;  // name of work that is not a kernel
 };
 
-// Starts a command before the driver's call: calls the launch probe. Null: do not call end() for it.
+// Starts a command before the driver's call, and calls the launch probe. If this returns null, do not call end().
 Pending* begin(cl_command_queue queue, const Command& command);
 
 // Finishes a command after the driver's call. `event` may be null.
 void end(Pending* pending, const char* function, cl_int status, cl_event event, bool users_event);
 
-// Traces one call. `call` makes the driver's call with the event pointer passed to it, and returns the status.
+// Traces one call. `call` must pass the given event pointer to the driver's function, and return its status.
 template <typename Call>
 cl_int traced(cl_command_queue queue, const Command& command, cl_event* users_event, const Call& call) {
   Pending* pending = begin(queue, command);

@@ -1,7 +1,7 @@
-// Hooks the commands that put work on a device. Each hook calls the launch probe, then the driver, and requests a
-// callback on the command's event: the user's, or the library's. If the driver refuses
-// a command, the launch counts as failed, because the probe has been called. Mapping and unmapping count as copies,
-// which they are on a device with its own memory. Markers, barriers and migrations are not work.
+// Hooks the commands that put work on a device. Each hook calls the launch probe and then the driver. It requests a
+// callback on the command's event, which is the user's or the library's. If the driver refuses a command, the launch
+// counts as failed, because the probe has been called. Mapping and unmapping count as copies, because they copy if the
+// device has its own memory. Markers, barriers and migrations are not work.
 #include <type_traits>
 
 #include "opencl/dispatch.h"
@@ -23,7 +23,7 @@ uint64_t image_bytes(cl_mem image, const size_t* region) {
   return volume(region) * element;
 }
 
-// Replaces the event among an enqueue function's parameters. It is the only parameter of its type.
+// Replaces the event among the parameters of an enqueue function: the only parameter of this type.
 inline cl_event* replaced(cl_event* /*event*/, cl_event* to) {
   return to;
 }
@@ -40,7 +40,8 @@ cl_event* event_of(First /*first*/, Rest... rest) {
   return event_of(rest...);
 }
 
-// Returns the driver's function. `Entry` is an entry of the dispatch table, or the address of an extension's function.
+// Returns the driver's function. `Entry` is a member of the dispatch table, or the address of an extension's function
+// pointer.
 template <auto Entry>
 auto driver() {
   if constexpr (std::is_member_object_pointer_v<decltype(Entry)>) {
@@ -193,7 +194,7 @@ void hook_images(Table& table) {
 
 void hook_commands(cl_icd_dispatch& table) {
   if (table.clSetEventCallback == nullptr) {
-    return;  // OpenCL 1.0: completion is not reported
+    return;  // OpenCL 1.0 does not report completion
   }
   hook_kernels(table);
   hook_buffers(table);

@@ -21,16 +21,16 @@ namespace {
 
 struct Unknown {
   char function[64] = "";
-  uint64_t reported = 0;  // calls that were counted as lost work, or ignored
-  uint32_t noted_to = 0;  // id of the source that has the note about this function
+  uint64_t reported = 0;  // number of calls that were already counted as lost work or ignored
+  uint32_t noted_to = 0;  // id of the source that has emitted the note about this function
 };
 
 constinit Unknown unknown[kStubs];
 constinit uint32_t unknown_count = 0;
 constinit uint32_t lock = 0;
 
-// Functions that put no work on a device. As in the dispatch table, markers, barriers, migrations and the exchange of
-// objects with other interfaces are not work.
+// Returns whether a function puts no work on a device. As in the dispatch table, markers, barriers, migrations and the
+// exchange of objects with other interfaces are not work.
 bool is_harmless(const char* function) {
   const char* prefix =
       "clGet clCreate clRetain clRelease clSet clIcd clFinalize clCommandBarrier clUpdateMutable clImport clReImport "
@@ -47,7 +47,8 @@ bool is_harmless(const char* function) {
   return false;
 }
 
-// Returns a function that counts its calls and calls the driver's. If there are too many, returns the driver's.
+// Returns a function that counts its calls and calls the driver's function. If too many functions are counted already,
+// returns the driver's function.
 void* counted(const char* function, void* driver) {
   if (!try_lock_bounded(&lock)) {
     lost(GPUPROF_LOSS_DETAIL, 1);
@@ -70,7 +71,8 @@ void* counted(const char* function, void* driver) {
   return const_cast<char*>(gpuprof_unknown_stubs + i * kStubBytes);
 }
 
-// Returns the function to give to the user. A hook serves one driver: functions of a second one are only counted.
+// Returns the function to give to the user. A hook can call only one driver's function. So if a second driver has the
+// same function, its calls are only counted.
 void* replaced(const char* function, void* driver) {
   if (function == nullptr || driver == nullptr) {
     return driver;

@@ -8,7 +8,8 @@
 
 namespace gpuprof::injection::opencl {
 
-// A function that the layer hooks. Its hook calls *driver. Null hook: the layer does not know the function.
+// A function that the layer may hook. Its hook calls `*driver`. If `hook` is null, the layer does not know the
+// function.
 struct Extension {
   const char* function = nullptr;
   void* hook = nullptr;
@@ -33,10 +34,11 @@ Extension command_buffer_extension(const char* function);
 Extension copy_extension(const char* function);
 Extension memory_extension(const char* function);
 
-// Forgets the parent's command buffers in a forked child. Their later enqueues have no list of commands.
+// Forgets the parent's command buffers in a forked child. If the child enqueues them, their work has no list of
+// commands.
 void forget_command_buffers();
 
-// Counts new calls of functions that the layer does not know as lost work, if `recording`; otherwise ignores them.
+// If `recording`, counts new calls of unknown functions as lost work. Otherwise, ignores these calls.
 void report_unknown_calls(bool recording);
 
 }  // namespace gpuprof::injection::opencl

@@ -1,4 +1,4 @@
-// Entry points of the layer. Without a recorder, the loader gets its own table back, and the layer is inactive.
+// Entry points of the layer. If there is no recorder, the layer is inactive: the loader gets its own table back.
 #include <cstring>
 
 #include "opencl/allocation_table.h"
@@ -16,7 +16,7 @@ namespace {
 
 cl_icd_dispatch layer;
 
-// Begins a recording. Requests for a flush are served at once, because a layer buffers nothing.
+// Begins a recording. The layer buffers nothing, so it serves flush requests at once.
 bool begin(bool /*attached*/) {
   flush_served();
   return true;
@@ -75,7 +75,8 @@ extern "C" CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, cons
   if (target_dispatch == nullptr || num_entries_ret == nullptr || layer_dispatch_ret == nullptr) {
     return CL_INVALID_VALUE;
   }
-  // If OPENCL_LAYERS names the layer twice, the second initialization must do nothing: the hooks would call themselves.
+  // If OPENCL_LAYERS names the layer twice, the second initialization must do nothing. Otherwise the hooks would call
+  // themselves.
   if (!begin_recording(opencl::kVendor)) {
     *num_entries_ret = num_entries;
     *layer_dispatch_ret = target_dispatch;

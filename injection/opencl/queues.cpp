@@ -11,12 +11,12 @@
 namespace gpuprof::injection::opencl {
 namespace {
 
-constexpr size_t kMaxProperties = 64;  // entries of a property list, including the final zero
+constexpr size_t kMaxProperties = 64;  // maximum length of a property list, including the final zero
 
 struct Node {
   const void* handle;
   Node* next;
-  uint32_t references;  // held by the user
+  uint32_t references;  // number of references that the user holds
   Queue queue;
 };
 
@@ -24,7 +24,8 @@ constinit HandleTable<Node, 256> nodes;
 uint32_t lock = 0;
 uint64_t last_number = 0;
 
-// Increases when a handle may refer to another queue than before. A thread's cached queue is valid for one generation.
+// Increases when a handle may have become the handle of another queue. A thread's cached queue is valid for one
+// generation.
 uint64_t generation = 1;
 
 struct Remembered {
@@ -50,7 +51,8 @@ Queue add_queue(cl_command_queue handle, cl_device_id device, Rewrite rewrite) {
   return queue;
 }
 
-// Changes the reference count. Called before a release: afterwards another queue may have the handle.
+// Changes the number of references. Called before the driver's release, because afterwards another queue may have the
+// handle.
 void change_references(cl_command_queue handle, bool retain) {
   if (!try_lock_bounded(&lock)) {
     return;
@@ -65,8 +67,8 @@ void change_references(cl_command_queue handle, bool retain) {
   unlock(&lock);
 }
 
-// Creates a queue with profiling by `create`. Uses `create_plain`, which passes the user's properties, if `create`
-// fails or if nothing is to be rewritten.
+// Creates a queue with profiling by `create`. If that fails, or if `rewrite` is none, calls `create_plain`, which
+// passes the user's properties.
 template <typename Create, typename CreatePlain>
 cl_command_queue create_timed(cl_device_id device, Rewrite rewrite, Create create, CreatePlain create_plain) {
   cl_command_queue queue = rewrite == Rewrite::none ? nullptr : create();
@@ -76,7 +78,7 @@ cl_command_queue create_timed(cl_device_id device, Rewrite rewrite, Create creat
   }
   if (queue != nullptr) {
     add_queue(queue, device, rewrite);
-    scan_modules();  // scans here, because OpenCL has no service thread
+    scan_modules();  // done here, because OpenCL has no service thread
   }
   return queue;
 }
@@ -91,8 +93,8 @@ cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id devic
       [&] { return create(properties | CL_QUEUE_PROFILING_ENABLE); }, [&] { return create(properties); });
 }
 
-// Copies the user's list and enables profiling in the copy. Returns Rewrite::none, to use the user's list, if profiling
-// is already enabled, the queue is on the device, or the list is too long.
+// Copies the user's list to `to` and enables profiling in the copy. Returns Rewrite::none if the user's list must be
+// used. This is the case if profiling is already enabled, the queue is on the device, or the list is too long.
 Rewrite add_profiling(const cl_queue_properties* from, cl_queue_properties (&to)[kMaxProperties + 2]) {
   size_t count = 0;
   size_t properties_at = kMaxProperties;
@@ -169,7 +171,7 @@ cl_int get_array(cl_command_queue queue, Rewrite rewrite, size_t capacity, void*
   return answer(first, bytes, capacity, value, bytes_ret);
 }
 
-// Returns false if the queue was not created through the layer, or if the user has released it.
+// Returns false if the queue was not created through the layer or the user has released it.
 bool find_queue(cl_command_queue handle, Queue* queue) {
   const uint64_t now = load_acquire(&generation);
   if (remembered.generation == now && remembered.handle == handle) {

@@ -1,6 +1,6 @@
 // Hooks calls that wait for the device and enqueue nothing. enqueue_hooks.cpp hooks blocking copies and maps, which
-// wait and enqueue. clFlush does not wait. A blocking clEnqueueSVMMap is reported only as a wait, because most devices
-// with such memory copy nothing.
+// also enqueue. clFlush does not wait. A blocking clEnqueueSVMMap is reported only as a wait, because most devices with
+// such memory copy nothing.
 #include "base/keep_errno.h"
 #include "base/monotonic_clock.h"
 #include "opencl/dispatch.h"

@@ -23,10 +23,11 @@ constexpr uint32_t kVersion3_13 = 0x030d0000;
 constexpr uint8_t kOwnedByGenerator = 1;
 constexpr uint32_t kBeforeFirst = UINT32_MAX;
 
-// Functions of the interpreter. None of them takes a lock or needs the GIL.
+// Functions of the interpreter, which take no lock and do not need the GIL.
 struct Functions {
-  void* (*current)();    // returns this thread's state; before Python 3.12, the state of the thread that has the GIL
-  void* (*of_thread)();  // the thread state that this thread used last
+  // Returns the state of this thread; before Python 3.12, the state of the thread that holds the GIL.
+  void* (*current)();
+  void* (*of_thread)();  // returns the thread state that this thread used last
   int (*is_initialized)();
   void* (*first_interpreter)();
   void* (*main_interpreter)();
@@ -37,12 +38,12 @@ enum Found : uint32_t { kNothing = 0, kFollowed = 1, kRefused = 2 };
 // The process's interpreter. Fields that describe it do not change once `found` is set.
 struct Python {
   uint32_t found = kNothing;
-  uint32_t searching = 0;  // pid of the process whose thread is searching; 0: none
-  uint32_t reported = 0;   // 1: the recorder knows what was found
+  uint32_t searching = 0;  // pid of the process in which a thread is searching; 0: no thread is
+  uint32_t reported = 0;   // 1: the result was reported to the recorder
   uint32_t proven = 0;     // 1: a complete walk has found valid frames
-  uint64_t doubted = 0;    // while `proven` is 0: first thread whose stack was invalid
-  uint32_t doubts = 0;     // number of later invalid stacks of the same thread
-  uint64_t loaded = 0;     // number of loaded libraries at the last search
+  uint64_t doubted = 0;    // the first thread with an invalid stack, while `proven` is 0
+  uint32_t doubts = 0;     // number of further invalid stacks of the thread `doubted`
+  uint64_t loaded = 0;     // number of libraries that were loaded before the last search
   const char* refused = nullptr;
   Functions functions = {};
   PythonLayout layout = {};
@@ -96,27 +97,30 @@ int is_candidate(dl_phdr_info* info, size_t /*bytes*/, void* /*context*/) {
 }
 
 bool has_candidate() {
-  return dl_iterate_phdr(is_candidate, nullptr) != 0;  // unlike dlsym(), does not wait for constructors of libraries
+  // Unlike dlsym(), dl_iterate_phdr() does not wait for constructors of libraries.
+  return dl_iterate_phdr(is_candidate, nullptr) != 0;
 }
 
 bool has_interpreter(Handle library) {
   return dlsym(library, "PyGILState_GetThisThreadState") != nullptr || dlsym(library, "pypy_main_startup") != nullptr;
 }
 
-// Searches the program and globally visible libraries, then privately opened ones. Keeps an interpreter's library
-// loaded: launches call its functions.
+// Searches the program and the globally visible libraries, then the privately opened ones. Keeps the interpreter's
+// library loaded, because launches call its functions.
 bool find_interpreter(Handle* library) {
   *library = RTLD_DEFAULT;
   if (has_interpreter(RTLD_DEFAULT)) {
     Dl_info info = {};
     void* function = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
     const bool known = function != nullptr && dladdr(function, &info) != 0 && info.dli_fname != nullptr;
-    if (known && strchr(info.dli_fname, '/') != nullptr) {  // without a slash, dlopen would search the library path
+    // A name without a slash would make dlopen() search the library path.
+    if (known && strchr(info.dli_fname, '/') != nullptr) {
       static_cast<void>(dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD));
     }
     return true;
   }
-  static Candidate candidate;  // too large for the stacks of unknown threads; protected by `searching`
+  // Static, because it is too large for the stack of an arbitrary thread; protected by `searching`.
+  static Candidate candidate;
   constexpr uint32_t kMaxCandidates = 16;
   for (uint32_t i = 0; i < kMaxCandidates; ++i) {
     candidate.skip = i;
@@ -134,7 +138,7 @@ bool find_interpreter(Handle* library) {
   return false;
 }
 
-// Parses "3.9.18 (main, ..." into the PY_VERSION_HEX of a final release.
+// Parses a version text such as "3.9.18 (main, ...". Returns its PY_VERSION_HEX, as of a final release.
 uint32_t version_of_text(const char* text) {
   char* end = nullptr;
   uint32_t parts[3] = {};
@@ -173,15 +177,15 @@ void find_eval_range(Handle library, gpuprof_python_layout* layout) {
   }
 }
 
-// Checks that code_type is the address of the type object of code objects, and that code_type_field is the offset of
+// Returns whether code_type is the address of the type object of code objects, and code_type_field the offset of
 // ob_type.
 bool is_code_type(const PythonLayout& layout, const void* type_of_types) {
-  const PythonMemory memory(false);  // false: direct reads, because each check shows that the next address is valid
+  const PythonMemory memory(false);  // Reads directly, because each check shows that the next address is valid.
   const gpuprof_python_layout& wire = layout.wire;
   uint64_t type = 0;
   uint64_t name = 0;
   char text[5] = {};
-  constexpr uint32_t kNameBehindSize = 16;  // offset from ob_type to tp_name; ob_size is between them
+  constexpr uint32_t kNameBehindSize = 16;  // offset from ob_type to tp_name, which follows ob_size
   return memory.read(wire.code_type + wire.code_type_field, &type) &&
          type == reinterpret_cast<uint64_t>(type_of_types) &&
          memory.read(wire.code_type + wire.code_type_field + kNameBehindSize, &name) && memory.read(name, &text) &&
@@ -199,7 +203,7 @@ void find_functions(Handle library, Functions* functions) {
   look_up(library, "PyInterpreterState_Main", &functions->main_interpreter);
 }
 
-// Examines the interpreter. Returns null, or why gpuprof does not support it.
+// Examines the interpreter. Returns null if gpuprof supports it, else the reason why not.
 const char* examine(Handle library, Functions* functions, PythonLayout* layout) {
   if (dlsym(library, "PyGILState_GetThisThreadState") == nullptr) {
     layout->wire.version = 0x02070000;  // any unsupported version; 0 would mean "no Python"
@@ -222,7 +226,7 @@ const char* examine(Handle library, Functions* functions, PythonLayout* layout) 
   return nullptr;
 }
 
-// Searches for the interpreter. The caller holds `searching`.
+// Searches for the interpreter. The caller must hold `searching`.
 void search() {
   uint64_t loaded = 0;
   dl_iterate_phdr(count_loaded, &loaded);
@@ -231,8 +235,9 @@ void search() {
   }
   const bool first = python_here.loaded == 0;
   python_here.loaded = loaded;
-  // dlsym() waits while any thread is in the constructor of a library, and that thread may wait for this one. The
-  // first search covers the initial libraries. Later searches run only if a library is named like an interpreter.
+  // dlsym() waits while any thread runs the constructor of a library, and that thread may wait for this one. The first
+  // search covers the libraries that are loaded at the start. Later searches run only if a library is named like an
+  // interpreter.
   if (!first && !has_candidate()) {
     return;
   }
@@ -244,7 +249,7 @@ void search() {
     }
     store_release(&python_here.found, python_here.refused == nullptr ? uint32_t{kFollowed} : uint32_t{kRefused});
   }
-  dlerror();  // clears the error of a failed dlsym(), so that the target never sees it
+  dlerror();  // clears the error of a failed dlsym(), so that the target's dlerror() does not return it
 }
 
 void report_version() {
@@ -267,8 +272,8 @@ void report_version() {
   }
 }
 
-// Rejects the interpreter: its structures are not at the expected offsets. Stacks then have no Python frames, which is
-// better than wrong frames.
+// Rejects the interpreter, because its structures are not at the expected offsets. Stacks then have no Python frames,
+// which is better than wrong frames.
 void refuse() {
   if (swap_if(&python_here.found, kFollowed, kRefused)) {
     python_here.refused = "the interpreter's frames are not at the offsets of its version";
@@ -277,8 +282,8 @@ void refuse() {
   }
 }
 
-// Notes an invalid stack. A single thread may be unusual: the layout is rejected if a second thread looks invalid, or
-// the same thread keeps looking invalid.
+// Notes an invalid stack. A single thread may be unusual. So the layout is rejected only if a second thread has an
+// invalid stack, or if the same thread has many.
 void doubt(uint64_t thread) {
   constexpr uint32_t kManyDoubts = 1000;
   const uint64_t before = load_relaxed(&python_here.doubted);
@@ -295,9 +300,9 @@ bool is_this_thread(const PythonLayout& layout, const PythonMemory& memory, uint
          ident == static_cast<uint64_t>(pthread_self());
 }
 
-// Before 3.12, the current thread state may belong to another thread, which may end at any moment. So the current state
-// is read only if this thread may run in another interpreter than the one in which it started: there are several
-// interpreters, and the current state is not the state that this thread used last.
+// Before 3.12, the current thread state may belong to another thread, which may end at any moment. So this reads the
+// current state only if the thread may have moved to another interpreter. It may have if there are several
+// interpreters, and the current state differs from the state that this thread used last.
 const void* thread_before_3_12(const Functions& functions, const PythonLayout& layout) {
   void* own = functions.of_thread();
   void* current = functions.current();
@@ -308,7 +313,7 @@ const void* thread_before_3_12(const Functions& functions, const PythonLayout& l
       is_this_thread(layout, PythonMemory(true), reinterpret_cast<uint64_t>(current))) {
     return current;
   }
-  // A finalizing interpreter frees the states of threads that still exist.
+  // A finalizing interpreter frees the states of threads, although the threads still exist.
   return functions.is_initialized() != 0 ? own : nullptr;
 }
 
@@ -342,13 +347,13 @@ class FrameWalk {
 
   enum class Kind : uint8_t {
     python,      // a Python frame
-    incomplete,  // a frame that has not started, or a frame without Python code
-    shim,        // not a frame: it marks the end of a run of frames
-    bad,         // memory with invalid contents
+    incomplete,  // a frame that has not started, or one that runs no Python code
+    shim,        // not a frame; it marks the end of a run of frames
+    bad,
   };
 
-  // Examines the current frame. Sets `code` and `offset` for Kind::python. Sets `boundary`: nonzero only for the
-  // outermost frame of a run (PythonFrame::boundary).
+  // Examines the current frame. For Kind::python, sets `code` and `offset`. Sets `boundary` (see
+  // PythonFrame::boundary), which is nonzero only for the outermost frame of a run.
   Kind look(uint64_t* code, uint32_t* offset, uint64_t* boundary) const {
     const gpuprof_python_layout& wire = layout_.wire;
     uint8_t mark = 0;
@@ -366,7 +371,7 @@ class FrameWalk {
     return read_frame(code, offset);
   }
 
-  // Moves to the frame's caller. Returns false if it cannot be found.
+  // Moves to the frame's caller. Returns false if the caller cannot be found.
   bool step(uint64_t boundary) {
     const gpuprof_python_layout& wire = layout_.wire;
     if (boundary != 0 && wire.cframe_previous != GPUPROF_PYTHON_NONE &&
@@ -394,7 +399,7 @@ class FrameWalk {
       return Kind::bad;
     }
     if (type != wire.code_type) {
-      // Since 3.13, frames may refer to objects other than code. These are not Python functions.
+      // Since 3.13, frames may refer to objects that are not code. Such frames are not Python functions.
       return wire.version >= kVersion3_13 ? Kind::incomplete : Kind::bad;
     }
     return wire.instruction_unit != 0 ? read_index(offset) : read_instruction(*code, offset);
@@ -431,20 +436,21 @@ class FrameWalk {
   }
 
   const PythonLayout& layout_;
-  uint64_t frame_ = 0;  // like cframe_: 0, or an address that passed is_object()
+  uint64_t frame_ = 0;  // 0, or an address that has passed is_object(), like cframe_
   uint64_t cframe_ = 0;
 };
 
-// Returns whether safe_read() works. If a sandbox blocks it, the layout is trusted without a check.
+// Returns whether safe_read() works. If a sandbox blocks it, the layout is used without a check.
 bool can_read_carefully() {
   const uint64_t here = 1;
   uint64_t copy = 0;
   return PythonMemory(true).read(reinterpret_cast<uint64_t>(&here), &copy) && copy == here;
 }
 
-// Detects finalization, in which the interpreter frees states and frames of threads without the GIL (PyTorch launches
-// without it). The interpreter sets a flag first: data loaded while the flag was clear is valid, and is used within
-// about 10 ns. System calls for all loads would cost 100 times as much. No lock could stop finalization.
+// Detects finalization, in which the interpreter frees states and frames of threads that do not hold the GIL. (PyTorch
+// launches without the GIL.) The interpreter sets a flag first. So data that was loaded while the flag was clear is
+// valid; the walk uses it within about 10 ns. Loading all data by system calls would cost 100 times as much. No lock
+// could stop finalization.
 class EndWatch {
  public:
   explicit EndWatch(uint64_t thread)
@@ -455,13 +461,14 @@ class EndWatch {
   [[nodiscard]] bool ended() const { return is_initialized_ != nullptr && is_initialized_() == 0; }
 
  private:
-  int (*is_initialized_)();  // null if this thread has the GIL: no other thread can then finalize
+  int (*is_initialized_)();  // null if this thread holds the GIL, because no other thread can then finalize
 };
 
-// Walks all frames. Returns false if memory has invalid contents, or if the interpreter has begun to finalize.
+// Walks all frames. Returns false if memory has invalid contents or the interpreter has begun to finalize.
 template <bool kCareful>
 bool walk_frames(gpuprof_segment* segment, uint64_t thread, const EndWatch& watch, PythonWalk* walk) {
-  const PythonLayout layout = python_here.layout;  // local, so that the compiler need not reload it after each store
+  // A local copy, so that the compiler need not reload it after each store.
+  const PythonLayout layout = python_here.layout;
   FrameWalk<kCareful> frames(layout);
   if (!is_this_thread(layout, FrameMemory<kCareful>::any(), thread) || !frames.begin(thread) || watch.ended()) {
     return false;
@@ -469,9 +476,9 @@ bool walk_frames(gpuprof_segment* segment, uint64_t thread, const EndWatch& watc
   using Kind = typename FrameWalk<kCareful>::Kind;
   PythonFrame* const to = walk->frames;
   const uint32_t capacity = walk->capacity;
-  uint64_t steps = uint64_t{capacity} * 4;  // limits the loop, because incomplete frames add nothing to `count`
+  uint64_t steps = uint64_t{capacity} * 4;  // limits the loop, because incomplete frames do not increase `count`
   uint32_t count = 0;
-  bool in_run = false;  // the last frame in the walk belongs to the current run
+  bool in_run = false;  // true: the last frame in `to` belongs to the current run
   bool good = true;
   for (; good && !frames.at_end(); --steps) {
     uint64_t code = 0;
@@ -576,7 +583,8 @@ void reset_python() {
   reset_code();
   store_relaxed(&python_here.reported, 0U);
   if (load_relaxed(&python_here.searching) != static_cast<uint32_t>(getpid())) {
-    store_relaxed(&python_here.searching, 0U);  // set by a thread of the parent, which a forked child lacks
+    // A thread of the parent may have set it. That thread does not exist in a forked child.
+    store_relaxed(&python_here.searching, 0U);
   }
 }
 

@@ -37,7 +37,7 @@ size_t put_utf8(uint32_t point, char* to) {
   constexpr uint32_t kSix = 0x3f;
   constexpr uint32_t kReplacement = 0xfffd;
   if (point >= 0xdc80 && point <= 0xdcff) {
-    put(0, point - 0xdc00);  // surrogateescape: a byte of a file name that is not valid UTF-8
+    put(0, point - 0xdc00);  // writes a byte of a file name that is not valid UTF-8 (surrogateescape)
     return 1;
   }
   if ((point >= 0xd800 && point <= 0xdfff) || point > 0x10ffff) {
@@ -65,10 +65,10 @@ size_t put_utf8(uint32_t point, char* to) {
   return 4;
 }
 
-// Converts characters of `width` bytes each to UTF-8, as many as fit completely. Returns the bytes written.
+// Converts characters of `width` bytes each to UTF-8, as many as fit completely. Returns the number of bytes written.
 size_t read_characters(const PythonMemory& memory, uint64_t from, uint64_t length, uint32_t width, char* to) {
   constexpr size_t kBlock = 256;
-  constexpr size_t kMaxBytes = 4;  // longest character in UTF-8
+  constexpr size_t kMaxBytes = 4;
   uint8_t block[kBlock];
   size_t written = 0;
   for (uint64_t done = 0; done < length;) {
@@ -90,7 +90,7 @@ size_t read_characters(const PythonMemory& memory, uint64_t from, uint64_t lengt
   return written;
 }
 
-// Reads a str object as UTF-8. Returns the bytes written; 0: not readable.
+// Reads a str object as UTF-8. Returns the number of bytes written, or 0 if the object is not readable.
 size_t read_text(const PythonLayout& layout, const PythonMemory& memory, uint64_t text, char* to) {
   const gpuprof_python_layout& wire = layout.wire;
   uint64_t length = 0;
@@ -110,7 +110,7 @@ size_t read_text(const PythonLayout& layout, const PythonMemory& memory, uint64_
 }
 
 size_t read_line_table(const PythonLayout& layout, const PythonMemory& memory, uint64_t table, char* to) {
-  constexpr uint64_t kLongest = 2U << 20U;  // a longer table does not fit even without its columns
+  constexpr uint64_t kLongest = 2U << 20U;  // a longer table would not fit even without its columns
   constexpr uint32_t kVersion3_11 = 0x030b0000;
   uint64_t size = 0;
   if (table % 8 != 0 || !memory.read(table + layout.wire.bytes_size, &size) || size > kLongest) {
@@ -146,7 +146,8 @@ bool emit_code(gpuprof_segment* segment, CodeTable& table, const PythonLayout& l
   return written;
 }
 
-// Returns null if the key is unknown. The entry may change during the lookup, so its key is read again after its id.
+// Returns null if the key is unknown. Another thread may replace the entry during the lookup, so the key is read again
+// after the id.
 CodeEntry* find_entry(CodeSet& set, uint64_t key, uint32_t* id) {
   for (CodeEntry& entry : set.entries) {
     if (load_acquire(&entry.key) == key) {
@@ -199,18 +200,18 @@ uint32_t new_code(gpuprof_segment* segment, const PythonLayout& layout, const Py
     entry = find_entry(set, key, &id);
     entry = entry != nullptr ? entry : add_entry(*table, set, key, &id);
   }
-  id = entry != nullptr ? id : new_id();  // an id outside the table is used only for this stack
+  id = entry != nullptr ? id : new_id();  // an id that could not be stored in the table is used only for this stack
   if ((id & kCodeSent) == 0 && table != nullptr && emit_code(segment, *table, layout, memory, identity, id) &&
       entry != nullptr) {
     uint32_t expected = id;
-    // Fails if the entry has been reused for another code object.
+    // Sets the flag that the CODE record was sent. This fails if the entry was reused for another code object.
     static_cast<void>(
         __atomic_compare_exchange_n(&entry->id, &expected, id | kCodeSent, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
   }
   return id & kMaxCodeId;
 }
 
-// Leaks the table: a thread of the previous recording may use it and hold its locks.
+// Leaks the table, because a thread of the previous recording may still use it and hold its locks.
 void reset_code() {
   store_release(&code_table, static_cast<CodeTable*>(nullptr));
 }

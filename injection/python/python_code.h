@@ -15,13 +15,13 @@ namespace gpuprof::injection {
 
 constexpr uint32_t kCodeWays = 8;
 constexpr uint32_t kCodeSets = 1U << 14U;
-constexpr uint32_t kCodeSent = 1U << 31U;  // flag in the id: its CODE record was written
+constexpr uint32_t kCodeSent = 1U << 31U;  // flag in an id: the CODE record of this id was written
 constexpr uint32_t kMaxCodeId = kCodeSent - 1;
 
-// A cache of sets. A full set evicts an entry; if that code object appears again, it gets a new id. So endless new code
-// uses bounded memory, and readers need no lock.
+// An entry of a cache, which consists of sets. If a set is full, it evicts an entry; if that code object appears again,
+// it gets a new id. So a program that creates code endlessly uses bounded memory, and readers need no lock.
 struct CodeEntry {
-  uint64_t key;  // hash of what identifies the code object; 0: free, or about to change
+  uint64_t key;  // hash of the code object's identity; 0: the entry is free, or about to change
   uint32_t id;   // may include kCodeSent
   uint32_t pad;
 };
@@ -30,22 +30,23 @@ struct CodeSet {
   CodeEntry entries[kCodeWays];
 };
 
-constexpr size_t kMaxCodeText = 4096;  // bytes of a name or file in UTF-8
+constexpr size_t kMaxCodeText = 4096;  // maximum length of a name or file name in UTF-8
 constexpr size_t kMaxCodeLineTable = GPUPROF_WIRE_MAX_TEXT;
 
-// Contains its locks: a thread still in an earlier recording's table uses the locks of that table.
+// The locks are in the table: a thread that still uses an earlier recording's table must use the locks of that table.
 struct CodeTable {
   CodeSet sets[kCodeSets];
   uint32_t sets_lock;
   uint32_t scratch_lock;
   uint32_t victim;
-  // space for one CODE record, which is too large for a thread's stack
+  // Buffer for one CODE record, which is too large for a thread's stack.
   char scratch[kMaxCodeText + kMaxCodeText + kMaxCodeLineTable];
 };
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): it is zero
 extern CodeTable* code_table;  // null before the first id
 
-// Factors of the hash, which is computed for each frame of each launch. A sum of independent products is fast.
+// Factors of the hash, which is computed for each frame of each launch. It is a sum of independent products, because
+// the processor computes these in parallel.
 constexpr uint64_t kHashFactors[] = {GPUPROF_HASH_MULTIPLIER, 0xBF58476D1CE4E5B9ULL, 0x94D049BB133111EBULL,
                                      GPUPROF_OTHER_MULTIPLIER, 0xA0761D6478BD642FULL};
 
@@ -56,9 +57,10 @@ inline uint64_t finish_hash(uint64_t sum) {
   return sum ^ sum >> kHalf;
 }
 
-constexpr uint64_t kMaxSize = 1ULL << 40U;  // longest contents of a str or bytes
+constexpr uint64_t kMaxSize = 1ULL << 40U;  // maximum size of a str or bytes object
 
-// Adds 1 + 2^kSpread words to the hash: the first at `from`, the last at `from + span`, the others evenly between.
+// Adds 1 + 2^kSpread words to the hash. The first is at `from`, the last at `from + span`, and the others are evenly
+// between them.
 template <bool kCareful, uint32_t kSpread>
 bool add_words(uint64_t from, uint64_t span, uint64_t* sum) {
   uint64_t factor = kHashFactors[4];
@@ -73,9 +75,9 @@ bool add_words(uint64_t from, uint64_t span, uint64_t* sum) {
   return loaded;
 }
 
-// Hashes `size` bytes of an object into `sum`: all of up to 8 + 2^kSpread * 8 bytes, else samples at both ends and
-// between. No branch depends on the size, because a branch costs more than a few words. Data shorter than a word is
-// read together with the bytes before it, which belong to the header of the object.
+// Hashes `size` bytes of an object into `sum`. If there are at most 8 + 2^kSpread * 8 bytes, hashes all of them;
+// otherwise samples at both ends and between. The size causes no branch, because a branch costs more than a few words.
+// If the data is shorter than a word, also reads the bytes before it, which belong to the header of the object.
 template <bool kCareful, uint32_t kSpread>
 bool add_content(uint64_t from, uint64_t size, uint64_t* sum) {
   constexpr uint64_t kWord = sizeof(uint64_t);
@@ -84,7 +86,7 @@ bool add_content(uint64_t from, uint64_t size, uint64_t* sum) {
   from -= size < kWord ? kWord - size : 0;
   uint64_t words = size * kHashFactors[1];
   bool loaded = false;
-  if (kCareful && size <= kBlock) {  // one system call instead of one per word
+  if (kCareful && size <= kBlock) {  // makes one system call instead of one per word
     uint64_t block[kCareful ? kBlock / kWord : 1];
     loaded = FrameMemory<true>::any().read(from, block, span + kWord) &&
              add_words<false, kSpread>(reinterpret_cast<uint64_t>(block), span, &words);
@@ -95,8 +97,8 @@ bool add_content(uint64_t from, uint64_t size, uint64_t* sum) {
   return loaded;
 }
 
-// Hashes samples of the line table. Since 3.11, tables have about 6 bytes per instruction: a complete hash for each
-// frame of each launch would take longer than the rest of the walk.
+// Hashes samples of the line table. Since 3.11, a line table has about 6 bytes per instruction. Hashing all of it for
+// each frame of each launch would take longer than the rest of the walk.
 template <bool kCareful>
 bool hash_line_table(const PythonLayout& layout, uint64_t table, uint64_t* sum) {
   using Memory = FrameMemory<kCareful>;
@@ -126,8 +128,8 @@ inline uint16_t code_name_field(const gpuprof_python_layout& wire) {
   return wire.code_qualname != GPUPROF_PYTHON_NONE ? wire.code_qualname : wire.code_name;
 }
 
-// Before 3.12, code objects have no version number. So this hashes everything that gpuprof shows of a code object,
-// because recompiled code may reuse its memory with other contents. Returns false if the code object is not readable.
+// Before 3.12, code objects have no version number, and recompiled code may reuse the memory of a code object. So this
+// hashes everything that gpuprof shows of a code object. Returns false if the code object is not readable.
 template <bool kCareful>
 bool hash_unnumbered_code(const PythonLayout& layout, uint64_t code, uint64_t* sum) {
   using Memory = FrameMemory<kCareful>;
@@ -167,8 +169,8 @@ bool key_of_code(const PythonLayout& layout, uint64_t code, uint64_t* key) {
 uint32_t new_code(gpuprof_segment* segment, const PythonLayout& layout, const PythonMemory& memory, uint64_t code,
                   uint64_t key);
 
-// Returns the id of the code object at `code`, which a frame of this thread runs. Emits a CODE record unless sent
-// before. 0: memory cannot be read.
+// Returns the id of the code object at `code`, which a frame of this thread runs. Emits a CODE record unless this was
+// done before. Returns 0 if memory cannot be read.
 template <bool kCareful>
 uint32_t code_id(gpuprof_segment* segment, const PythonLayout& layout, uint64_t code) {
   uint64_t key = 0;
@@ -177,7 +179,7 @@ uint32_t code_id(gpuprof_segment* segment, const PythonLayout& layout, uint64_t 
   }
   const CodeTable* table = load_acquire(&code_table);
   if (table != nullptr) {
-    // tries only the first entry, because nearly every set has no other
+    // Compares only the first entry, because nearly every set has only one.
     const CodeEntry& entry = table->sets[key % kCodeSets].entries[0];
     if (load_acquire(&entry.key) == key) {
       const uint32_t id = load_acquire(&entry.id);

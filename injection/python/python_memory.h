@@ -10,8 +10,8 @@ namespace gpuprof::injection {
 constexpr uint64_t kMaxAddress = 1ULL << 56U;
 constexpr uint64_t kMinAddress = 4096;
 
-// Reads the interpreter's structures. `careful`: uses a system call for each read, because memory may be invalid. If
-// not `careful`, reads directly, because the memory is this thread's own, and rejects only impossible pointers.
+// Reads the interpreter's structures. With `careful`, uses a system call for each read, because memory may be invalid.
+// Otherwise reads directly, because the memory belongs to this thread, and rejects only impossible pointers.
 class PythonMemory {
  public:
   explicit PythonMemory(bool careful) : careful_(careful) {}
@@ -41,7 +41,8 @@ class PythonMemory {
   bool careful_;
 };
 
-// A faster PythonMemory, used for each frame of each launch. load() requires addresses that passed is_object().
+// A faster PythonMemory, used for each frame of each launch. The addresses passed to load() must have passed
+// is_object().
 template <bool kCareful>
 struct FrameMemory {
   static bool is_object(uint64_t address) {

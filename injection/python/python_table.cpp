@@ -59,12 +59,12 @@ uint32_t read_number(Bytes& bytes) {
   return number;
 }
 
-// Merges consecutive entries of the same line if possible.
+// Merges consecutive entries of the same line, if the format allows this.
 class Writer {
  public:
   Writer(char* to, size_t capacity) : to_(to), capacity_(capacity) {}
 
-  // `delta` is encoded as in the table: the sign is the lowest bit.
+  // `delta` is encoded as in the table: its lowest bit is the sign.
   void add(uint32_t units, uint32_t delta, bool has_line) {
     if (delta != 0 || has_line != has_line_) {
       flush();
@@ -75,7 +75,7 @@ class Writer {
   }
 
   void flush() {
-    constexpr uint64_t kMaxUnits = 8;  // code units that an entry can hold
+    constexpr uint64_t kMaxUnits = 8;  // maximum number of code units of an entry
     while (units_ != 0) {
       const uint64_t units = units_ < kMaxUnits ? units_ : kMaxUnits;
       put(kEntry | (has_line_ ? kNoColumns : kNoLine) << 3U | static_cast<uint32_t>(units - 1));
@@ -109,7 +109,7 @@ class Writer {
   char* to_;
   size_t capacity_;
   size_t used_ = 0;
-  uint64_t units_ = 0;  // code units not yet written
+  uint64_t units_ = 0;
   uint32_t delta_ = 0;
   bool has_line_ = false;
 };
@@ -117,7 +117,7 @@ class Writer {
 }  // namespace
 
 size_t copy_without_columns(const PythonMemory& memory, uint64_t from, uint64_t size, char* to, size_t capacity) {
-  constexpr uint32_t kOneLine = 10;  // kinds 10 to 12: the line advances by kind - 10
+  constexpr uint32_t kOneLine = 10;  // entries of the kinds 10 to 12 advance the line by kind - 10
   Bytes bytes(memory, from, size);
   Writer writer(to, capacity);
   uint32_t head = 0;

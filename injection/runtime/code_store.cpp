@@ -12,9 +12,10 @@
 namespace gpuprof::injection {
 namespace {
 
-constexpr uint32_t kMaxModules = 1U << 16;  // distinct modules
+constexpr uint32_t kMaxModules = 1U << 16;
 constexpr uint32_t kMaxTries = 64;
-constexpr size_t kMaxKeptBytes = size_t{256} << 20;  // limit of unsent code; also the recorder's limit per object
+// Limit on the code that is stored but not sent; also the recorder's limit for one object.
+constexpr size_t kMaxKeptBytes = size_t{256} << 20;
 
 struct Module {
   uint32_t used;
@@ -22,7 +23,7 @@ struct Module {
   uint64_t key;
 };
 
-// Header of a module's stored code. Each module has its own mapping: this header, then the code.
+// Header of a module's stored code. Each module has its own mapping, in which the code follows the header.
 struct StoredCode {
   StoredCode* next;
   Module* module;
@@ -39,7 +40,8 @@ struct KeptCodes {
 };
 constinit KeptCodes code = {};
 
-// Finds a module; `add`: adds a missing one. Returns null if it is missing or the table is full. Needs the lock.
+// Finds a module. With `add`, adds it if it is missing. Returns null if it is missing or the table is full. Needs the
+// lock.
 Module* find(uint64_t key, bool add) {
   Module* modules = map_once(&code.modules, kMaxModules);
   for (uint32_t i = 0; modules != nullptr && i < kMaxTries; ++i) {
@@ -77,7 +79,7 @@ StoredCode* copy_of(gpuprof_code_kind kind, const void* bytes, size_t size) {
   return kept;
 }
 
-// Queues a copy of the code. Returns false at the size limit or without memory. Needs the lock.
+// Queues a copy of the code. Returns false if the size limit is reached or memory is exhausted. Needs the lock.
 bool append(Module* module, gpuprof_code_kind kind, const void* bytes, size_t size) {
   StoredCode* kept = size <= kMaxKeptBytes - code.kept_bytes ? copy_of(kind, bytes, size) : nullptr;
   if (kept == nullptr) {

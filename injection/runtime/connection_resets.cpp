@@ -12,8 +12,8 @@
 namespace gpuprof::injection {
 namespace {
 
-// Ordered from the lowest layer to its users. scan_modules comes last: it finds the interpreter that the handshake
-// reports. A forked child connects at a launch, where it must not scan; it inherits the results of its parent.
+// Ordered from the lowest layer to its users. scan_modules() comes last, because it finds the interpreter that the
+// handshake reports. A forked child connects at a launch, where a scan is not allowed, so it uses its parent's results.
 // lifecycle.cpp handles the child's side of fork(). nvtx/ranges.cpp resets its own lock, because it also works in
 // processes that never connect.
 constexpr ConnectionReset kResets[] = {

@@ -4,8 +4,8 @@
 namespace gpuprof::injection {
 
 struct ConnectionReset {
-  void (*new_connection)();    // called before a new connection; other threads of the process keep running
-  void (*child_connection)();  // called before a forked child first connects; only the forking thread exists
+  void (*new_connection)();    // called before a new connection, while other threads of the process keep running
+  void (*child_connection)();  // called before a forked child first connects, when only the forking thread exists
 };
 
 // Calls all resets. `child`: in a forked child, on a launching thread.

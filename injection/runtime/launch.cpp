@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint64_t kMaxTimedNs = 100'000;
 constexpr uint32_t kTimedLaunch = 64;      // one launch in this many is timed
-constexpr uint32_t kRefreshThread = 1024;  // launches between two reads of the thread's name
+constexpr uint32_t kRefreshThread = 1024;  // number of launches between two reads of the thread's name
 
 uint64_t last_correlation = 0;
 
@@ -27,7 +27,7 @@ bool is_timed(const ThreadState& thread) {
   return thread.launches % kTimedLaunch == kTimedLaunch - 1;
 }
 
-// Emits a LAUNCH record, if no BPF program is attached to the probe.
+// Emits a LAUNCH record, unless a BPF program is attached to the probe.
 bool emit_launch(gpuprof_segment* segment, ThreadState& thread, uint64_t correlation, uint32_t range, uint64_t stack) {
   gpuprof_launch record = {};
   record.header.type = GPUPROF_RECORD_LAUNCH;
@@ -52,8 +52,8 @@ void emit_launch_stack(gpuprof_segment* segment, ThreadState& thread, uint64_t c
   }
 }
 
-// Decides at random (xorshift) whether a launch gets a stack. Every n-th launch could always be
-// the same launch of a loop in the target.
+// Decides at random (xorshift) whether a launch gets a stack. Choosing every n-th launch could always choose the same
+// launch of a loop in the target.
 bool chosen(const gpuprof_segment* segment, ThreadState& thread) {
   const uint32_t share = load_relaxed(&segment->stack_share);
   if (share >= GPUPROF_ALL_STACKS) {
@@ -127,8 +127,8 @@ void launch(uint64_t correlation, bool several, uint32_t name) {
     add_relaxed(&ring.counts[GPUPROF_COUNT_UNSAMPLED], uint64_t{1});
   }
   if (timed) {
-    // Clamps a long time and does not ignore it: a launch that really costs this much (first stack in cold memory) must
-    // not appear free.
+    // A long time is clamped, not ignored: a launch that really costs this much (its first stack reads cold memory)
+    // must not appear free.
     const uint64_t spent = now_ns() - begin;
     add_relaxed(&ring.overhead_ns, spent < kMaxTimedNs ? spent : kMaxTimedNs);
     add_relaxed(&ring.overhead_samples, uint64_t{1});
@@ -161,7 +161,8 @@ void stack_here(uint64_t correlation) {
     read_thread(thread);
   }
   const bool host = (correlation & GPUPROF_CORRELATION_HOST) != 0;
-  // A graph node always gets a stack: its graph may be captured before the wanted range begins and launched inside it.
+  // A graph node always gets a stack. Its graph may be captured before the wanted NVTX range begins, and launched
+  // inside it.
   const bool outside = host && !in_wanted_range();
   if (host) {
     note_launch(segment, thread, correlation, outside ? uint32_t{kLaunchOutside} : 0U, 0, 0);

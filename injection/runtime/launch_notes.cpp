@@ -17,11 +17,11 @@ constexpr uint64_t kTakenBit = uint64_t{1} << kFlagBits;
 constexpr uint64_t kHostBit = kTakenBit << 1;
 constexpr uint64_t kIdMask = (uint64_t{1} << (62 - kFlagBits)) - 1;
 
-// Writers write the key (id and flags; 0: empty) last. Readers read it first and again at the end, so they never mix
-// two launches. Two writers never share a slot: their ids would have to differ by 2^17.
+// A writer stores the key (id and flags; 0: empty) last. A reader loads it first and again at the end, so it never
+// mixes two launches. Two writers never use a slot at once, because their ids would have to differ by 2^17.
 struct Slot {
   uint64_t key;
-  uint64_t thread;  // tid, range
+  uint64_t thread;  // thread id and range id
   uint64_t name;
 };
 
@@ -32,7 +32,7 @@ uint64_t key_of(uint64_t correlation) {
   return (correlation & kIdMask) << (kFlagBits + 2) | (host ? kHostBit : 0) | kTakenBit;
 }
 
-// Launches and waiting calls are numbered separately. Ids of both kinds may be equal, so they use different slots.
+// Launches and waiting calls are numbered separately, so two of them may have equal ids. They use different slots.
 Slot& slot_of(Slot* slots, uint64_t correlation) {
   const bool host = (correlation & GPUPROF_CORRELATION_HOST) != 0;
   return slots[(correlation + (host ? kSlots / 2 : 0)) % kSlots];
@@ -47,7 +47,7 @@ bool remember_launch(uint64_t correlation, const LaunchNote& note) {
   }
   Slot& slot = slot_of(slots, correlation);
   store_relaxed(&slot.key, uint64_t{0});
-  // release: whoever reads the new value of `thread` also sees the empty key
+  // Release: a thread that reads the new value of `thread` also sees the empty key.
   store_release(&slot.thread, uint64_t{note.tid} << 32U | note.range);
   store_release(&slot.name, uint64_t{note.name});
   store_release(&slot.key, key_of(correlation) | note.flags);
@@ -87,7 +87,8 @@ bool find_launch(uint64_t correlation, LaunchNote* note) {
 }
 
 void reset_launches() {
-  // The table stays mapped: a signal handler that forks may have interrupted a writer, which continues in the child.
+  // The table stays mapped, because a signal handler that forks may have interrupted a writer. The writer continues in
+  // the child.
   if (table != nullptr && madvise(table, kSlots * sizeof(Slot), MADV_DONTNEED) != 0) {
     table = nullptr;
   }

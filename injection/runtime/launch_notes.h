@@ -7,8 +7,8 @@
 namespace gpuprof::injection {
 
 enum LaunchFlags : uint32_t {
-  kLaunchUnsampled = 1,  // not chosen for a stack (gpuprof_segment.stack_share)
-  kLaunchOutside = 2,    // outside of options.nvtx_range
+  kLaunchUnsampled = 1,  // the launch was not chosen for a stack (gpuprof_segment.stack_share)
+  kLaunchOutside = 2,    // the launch was outside of options.nvtx_range
   kLaunchSeveral = 4     // causes more than one GPU_OP
 };
 
@@ -16,11 +16,11 @@ struct LaunchNote {
   uint32_t flags;  // LaunchFlags
   uint32_t tid;
   uint32_t range;
-  uint32_t name;  // id of the kernel's name; 0: not a kernel, or unknown
+  uint32_t name;  // id of the kernel's name; 0: the launch is not of a kernel, or the name is unknown
 };
 
-// Stores a note. Callable from any thread without a lock. The table is a ring indexed by correlation id: a note may be
-// overwritten once ids have advanced by 2^17. Returns false without memory.
+// Stores a note. Callable from any thread; takes no lock. The table is a ring indexed by correlation id: a note may be
+// overwritten when ids have advanced by 2^17. Returns false if memory is exhausted.
 bool remember_launch(uint64_t correlation, const LaunchNote& note);
 
 // Removes another launch's old note from the slot of a launch that has no note.

@@ -22,14 +22,13 @@ namespace {
 
 ProcessState& state = process_state;
 
-// A thread's last result of recorder_silent().
 struct RecorderCheck {
   uint32_t calls;
   bool silent;
 };
 constinit thread_local RecorderCheck recorder_check = {};
 
-// A copy: the target may change its environment at any time.
+// A copy of the recorder's address, because the target may change its environment at any time.
 struct KeptAddress {
   char socket[sizeof(state.socket)];
   char token[sizeof(state.token)];
@@ -43,7 +42,8 @@ void keep_address(const Address& address) {
   kept_address.user = address.user;
 }
 
-// Maps the page by which a child notices a fork. Without MADV_WIPEONFORK (old Linux), raw fork calls are not noticed.
+// Maps the page by which a child notices a fork. Without MADV_WIPEONFORK (old Linux), a child does not notice a fork
+// made by a raw system call.
 void mark_process() {
   const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void* page = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -74,11 +74,11 @@ void after_fork_in_child() {
     store_relaxed(&state.phase, uint32_t{kForked});
   }
   if (state.fork_callback != nullptr) {
-    state.fork_callback();  // even if not connected: the exit handler must know that this is a child
+    state.fork_callback();  // called even if not connected, because the exit handler must know that this is a child
   }
 }
 
-// Changes the phase from `phase` to on or off. Only the first thread to call it connects.
+// Changes the phase from `phase` to on or off. Only the first thread that calls this connects.
 bool connect_from(uint32_t phase) {
   if (!swap_if(&state.phase, phase, kConnecting)) {
     return false;
@@ -129,7 +129,7 @@ void wait_for_recorder(const gpuprof_segment* segment) {
   }
 }
 
-// Returns whether stacks were taken, by BPF or in the process: the recorder then needs the process's mappings.
+// Returns whether stacks were taken, by BPF or in the process. If so, the recorder needs the process's mappings.
 bool has_stacks(const gpuprof_segment* segment) {
   uint64_t launches = 0;
   for (const gpuprof_ring& ring : segment->rings) {
@@ -146,7 +146,7 @@ bool start(const char* backend) {
 }
 
 bool start_attached(const char* backend, const char* socket, const char* token, uint32_t user) {
-  const uint32_t phase = load_acquire(&state.phase);  // kOff: an earlier recording of the process has ended
+  const uint32_t phase = load_acquire(&state.phase);  // kOff if an earlier recording of the process has ended
   if ((phase != kNotStarted && phase != kOff) || strlen(socket) >= sizeof(state.socket) ||
       strlen(token) >= sizeof(state.token)) {
     return false;
@@ -159,7 +159,7 @@ bool start_attached(const char* backend, const char* socket, const char* token, 
 
 bool active() {
   if (load_relaxed(state.alive) == 0) {
-    after_fork_in_child();  // after a fork that ran no fork handlers
+    after_fork_in_child();  // a fork by a raw system call ran no fork handlers
     return false;           // the vendor's fork callback may have disabled recording here
   }
   const uint32_t phase = load_acquire(&state.phase);

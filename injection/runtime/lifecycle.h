@@ -7,14 +7,15 @@
 
 namespace gpuprof::injection {
 
-// Connects to the recorder (GPUPROF_SOCKET, GPUPROF_TOKEN, GPUPROF_UID) and maps the segment. Forked children connect
-// again at their first launch. Returns false if profiling stays off.
+// Connects to the recorder (GPUPROF_SOCKET, GPUPROF_TOKEN, GPUPROF_UID) and maps the segment. A forked child connects
+// again at its first launch. Returns false if profiling stays off.
 bool start(const char* backend);
 
-// Connects from a running process (record -p): its environment does not contain the recorder's address.
+// Connects in a process that was already running (record -p). Its environment does not contain the recorder's address.
 bool start_attached(const char* backend, const char* socket, const char* token, uint32_t user);
 
-// Returns whether to record now: connected, enabled by the recorder, and not disabled by disable().
+// Returns whether this process is to record now. It is if it is connected, the recorder has enabled recording, and
+// disable() was not called.
 [[nodiscard]] bool active();
 
 [[nodiscard]] uint32_t source();
@@ -25,24 +26,25 @@ bool start_attached(const char* backend, const char* socket, const char* token, 
 // Disables profiling in this process forever. The recorder writes the reason into the profile.
 void disable(const char* reason);
 
-// Returns whether the last heartbeat is older than GPUPROF_RECORDER_GONE_NS: the recorder was killed or stopped. The
-// vendor library then stops recording and checks again periodically.
+// Returns whether the last heartbeat is older than GPUPROF_RECORDER_GONE_NS, because the recorder was killed or
+// stopped. The vendor's code in this library then stops recording and checks again periodically.
 [[nodiscard]] bool recorder_silent();
 
-// For interfaces without a service thread: returns active() && !recorder_silent(), checked in 1 of 64 calls per thread.
+// Returns active() && !recorder_silent(). Checks recorder_silent() only in 1 of 64 calls per thread. For interfaces
+// without a service thread.
 [[nodiscard]] bool recording();
 
-// Returns true from a flush request (GPUPROF_CONTROL_FLUSH) until flush_served().
+// Returns true from a flush request (GPUPROF_CONTROL_FLUSH) until flush_served() is called.
 [[nodiscard]] bool flush_requested();
 void flush_served();
 
 // Closes the connection when the process ends normally. May wait some heartbeats for the recorder to read everything.
 void finish();
 
-// Frees the shared memory after finish() or disable() in a process that continues.
+// Frees the shared memory after finish() or disable(), if the process continues.
 void leave_segment();
 
-// Sets a function that runs in the child after fork(), once the state was reset. Null: no function.
+// Sets a function that runs in the child after fork(), when the state has been reset. Null removes it.
 void on_fork_child(void (*callback)());
 
 }  // namespace gpuprof::injection

@@ -13,8 +13,8 @@
 namespace gpuprof::injection {
 namespace {
 
-uint32_t scanning = 0;      // a lock
-uint64_t loads_before = 0;  // library loads as of the last scan
+uint32_t scanning = 0;      // 1: a thread is scanning
+uint64_t loads_before = 0;  // number of library loads at the last scan
 
 // Asks the recorder to read the mappings again if libraries were loaded.
 void report_loads() {
@@ -42,14 +42,14 @@ void scan_modules() {
   unlock(&scanning);
 }
 
-// Waits at most 0.5 s, enough for a scan whose thread was descheduled. Must not wait forever: a library's constructor
-// may call fork() while it holds the loader's lock, for which the scan waits.
+// Waits until no other thread scans, at most 0.5 s. This is enough for a scan whose thread was descheduled. It must not
+// wait forever: a library's constructor may call fork() while it holds the loader's lock, for which the scan waits.
 void hold_off_module_scans() {
   constexpr int kNaps = 500;
   const timespec nap = {0, 1000000};
   ThreadState& thread = thread_state();
   if (thread.in_module_scan != 0) {
-    return;  // a signal handler has interrupted a scan on this thread
+    return;  // this runs in a signal handler that has interrupted a scan on this thread
   }
   thread.holds_module_scans = try_lock_bounded(&scanning) ? 1 : 0;
   for (int i = 0; i < kNaps && thread.holds_module_scans == 0; ++i) {

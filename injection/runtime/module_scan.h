@@ -6,7 +6,8 @@ namespace gpuprof::injection {
 // Scans. Takes the loader's lock, so it must not run at a launch.
 void scan_modules();
 
-// Suspend and resume scans around fork(), in the forking thread: a child could not release the loader's lock of a scan.
+// Suspend and resume scans around fork(), on the forking thread. Otherwise a scan on another thread may hold the
+// loader's lock, which nobody would release in the child.
 void hold_off_module_scans();
 void allow_module_scans();
 void reset_module_scans();  // call it in a forked child

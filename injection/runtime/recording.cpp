@@ -21,7 +21,9 @@ struct Recording {
   uint32_t taken;  // atomic; 1: a recording exists
   bool exit_handled;
   const Vendor* vendor;
-  pid_t pid;  // process that subscribed; another getpid() means a forked child (fork handlers may not have run)
+  // The process that has subscribed. If getpid() differs, this process is a forked child, even if no fork handler has
+  // run.
+  pid_t pid;
   // Address of the recorder, if attached.
   char socket[108];
   char token[33];
@@ -42,7 +44,7 @@ void leave() {
 }
 
 void at_exit() {
-  // Waiting is a cancellation point, and a thread that unwinds out of exit() aborts the program.
+  // Waiting is a cancellation point. If a thread is cancelled inside exit(), the program aborts.
   int cancel = 0;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
   const Vendor& vendor = *current.vendor;
@@ -87,7 +89,7 @@ void* run_attached(void* /*unused*/) {
     const Guard guard;
     subscribed = start_attached(vendor.name, current.socket, current.token, current.user) && subscribe(vendor, true);
   }
-  // Named only now, because threads of the vendor's library would inherit the name.
+  // The name is set after subscribing, because threads of the vendor's library would inherit it.
   prctl(PR_SET_NAME, kServiceThreadName);
   if (subscribed) {
     serve_until_retracted(vendor);

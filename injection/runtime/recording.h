@@ -1,4 +1,4 @@
-// One recording of a process, for all vendors: how it begins (start or attach) and how it ends.
+// Begins and ends the recording of a process, for all vendors: by start, or by attaching.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ inline constinit uint32_t forked = 0;  // atomic
   return load_relaxed(&forked) != 0;
 }
 
-// Begins a recording in a process that the recorder started. Returns false if a recording exists or cannot be made;
-// profiling is then off. `vendor` must have static lifetime.
+// Begins a recording in a process that the recorder has started. Returns false if a recording exists already or cannot
+// be made; profiling is then off. `vendor` must have static lifetime.
 bool begin_recording(const Vendor& vendor);
 
-// Attaches to a running process (`record -p`): starts a thread that connects to the recorder (running as `user`),
-// subscribes the vendor, and runs until the recorder detaches or is gone. Returns at once: 0, EBUSY (a recording
-// exists) or ECHILD (in_fork()). The vendor must have a Flush.
+// Attaches to a running process (`record -p`). Starts a thread that connects to the recorder (running as `user`),
+// subscribes the vendor, and runs until the recorder detaches or is gone. Returns at once: 0, EBUSY (a recording exists
+// already) or ECHILD (in_fork()). The vendor must have a Flush.
 int attach(const Vendor& vendor, const char* socket, const char* token, unsigned user);
 
 }  // namespace gpuprof::injection

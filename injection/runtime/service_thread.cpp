@@ -20,9 +20,11 @@ namespace gpuprof::injection {
 namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
-constexpr uint64_t kTickNs = 100 * kMillisecond;          // longest interval between two reads of the control bits
-constexpr uint64_t kIdleFlushNs = GPUPROF_IDLE_FLUSH_NS;  // flush interval without launches: earlier kernels may end
-constexpr uint32_t kSilentTicks = 3;  // more than 1: a recorder that was stopped with the target may resume after it
+constexpr uint64_t kTickNs = 100 * kMillisecond;  // longest interval between two reads of the control bits
+// Flush interval if nothing is launched. It is needed because kernels that were launched earlier may end.
+constexpr uint64_t kIdleFlushNs = GPUPROF_IDLE_FLUSH_NS;
+// More than one, because a recorder that was stopped together with the target may resume later.
+constexpr uint32_t kSilentTicks = 3;
 constexpr size_t kStackBytes = 1U << 20;
 
 enum class Stage { running, ending, ended };
@@ -36,14 +38,15 @@ struct ServiceThread {
   const Vendor* vendor = nullptr;
   uint64_t pace_ns = 200 * kMillisecond;  // flush interval; docs/benchmarks.md explains this default
   uint64_t last_flush_ns = 0;
-  bool worked = false;  // something was launched at some time
+  bool worked = false;  // true: something was launched at some time
   bool recording = false;
-  uint32_t silent_ticks = 0;  // consecutive ticks without a heartbeat of the recorder
-  uint64_t left_ns = 0;  // time when recording stopped because the recorder was silent; 0: recording has not stopped
+  uint32_t silent_ticks = 0;  // number of successive ticks without a heartbeat of the recorder
+  // Time at which recording stopped because the recorder was silent; 0: recording has not stopped.
+  uint64_t left_ns = 0;
 };
 ServiceThread service;
 
-// Waits until `stage` is reached. Returns false at `deadline`. Call with the mutex held.
+// Waits until `stage` is reached. Returns false if `deadline` passes first. Call it with the mutex held.
 bool wait_for(Stage stage, uint64_t deadline) {
   const timespec until = to_monotonic(deadline);
   while (service.stage < stage && now_ns() < deadline) {
@@ -74,8 +77,8 @@ struct MetaKey {
   char text[64];
 };
 
-// Returns whether the recorder is gone. The target must find this out itself, because a killed recorder can no longer
-// switch recording off. If the recorder was only stopped and continues, reports how long nothing was recorded.
+// Returns whether the recorder is gone. The target must find this out itself, because a killed recorder cannot switch
+// recording off. If the recorder was only stopped and now continues, reports how long nothing was recorded.
 bool recorder_left() {
   service.silent_ticks = recorder_silent() ? service.silent_ticks + 1 : 0;
   const bool left = service.silent_ticks >= kSilentTicks;
@@ -88,7 +91,7 @@ bool recorder_left() {
   return service.left_ns != 0;
 }
 
-// Starts or stops recording, so that the target pays no overhead while recording is paused or the recorder is gone.
+// Starts or stops recording. While recording is paused or the recorder is gone, the target must pay no overhead.
 void follow_recorder() {
   const bool wanted = !recorder_left() && active();
   if (wanted == service.recording) {
@@ -119,11 +122,12 @@ void tick() {
   } else if (service.worked && (since >= kIdleFlushNs || (worked && since >= service.pace_ns))) {
     flush();
   } else if (worked) {
-    note_work();  // too early for a flush: keep the work noted for the next tick
+    note_work();  // too early for a flush: notes the work again for the next tick
   }
 }
 
-// Flushes complete records first. The forced flush after it also delivers unfinished records, without an end time.
+// Flushes complete records first. A forced flush follows, which also delivers records of unfinished work, without an
+// end time.
 void flush_rest() {
   stop_finding_python();
   tick();
@@ -139,7 +143,8 @@ uint64_t tick_ns() {
   return service.pace_ns < kTickNs ? service.pace_ns : kTickNs;
 }
 
-// Flushes periodically while `wanted` is true. Returns true if the process ends, false if `wanted` became false.
+// Flushes periodically while `wanted` returns true. Returns true if the process ends, and false if `wanted` returned
+// false.
 bool flush_while(bool (*wanted)()) {
   while (wanted()) {
     pthread_mutex_lock(&service.mutex);
@@ -189,7 +194,8 @@ void prepare(const Vendor& vendor) {
   reach(Stage::running);
 }
 
-// Returns whether to leave an attached process: recording was disabled, or the recorder requests it or is gone.
+// Returns whether to leave an attached process: recording was disabled, the recorder requests it, or the recorder is
+// gone.
 bool retract_wanted() {
   return options() == nullptr || (control() & GPUPROF_CONTROL_RETRACT) != 0 || service.left_ns != 0;
 }
@@ -212,7 +218,7 @@ bool start_thread(void* (*run)(void*)) {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the target's own threads must handle the target's signals
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the target's signals must be handled by the target's own threads
   pthread_t thread = {};
   const bool made = pthread_create(&thread, &attributes, run, nullptr) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);

@@ -5,9 +5,10 @@
 namespace gpuprof::injection {
 
 struct Vendor {
-  const char* name;  // backend name in the handshake; prefix of the META keys of the shared runtime
+  // Name of the backend in the handshake; also the prefix of the META keys that the shared runtime writes.
+  const char* name;
 
-  // Loads libraries before the connection, so that the recorder sees them. Not called when attaching.
+  // Loads libraries before the connection, so that the recorder sees their mappings. Not called when attaching.
   void (*load)();
   // Subscribes to the interface once connected. On failure, calls disable() and returns false.
   bool (*subscribe)(bool attached);
@@ -15,19 +16,19 @@ struct Vendor {
   void (*forked)();
   // Runs when the process ends. May wait, with a limit. May be null.
   void (*exiting)();
-  // true: recording continues in a forked child.
   bool works_in_forked_child;
 
-  // Functions of an interface that buffers records; service_thread.h runs a thread for it. Null for other interfaces.
+  // Functions for an interface that buffers records, for which service_thread.h runs a thread. Null for other
+  // interfaces.
   struct Flush {
     const char* library;        // name of the vendor's library in messages
     const char* pace_variable;  // environment variable with the flush interval in milliseconds; may be null
-    // Makes the vendor's library deliver what it holds. `last`: also unfinished records.
+    // Makes the vendor's library deliver the records that it holds. `last`: also records of unfinished work.
     void (*flush)(bool last);
     void (*first_work)();            // called when the process first uses a GPU
-    void (*set_recording)(bool on);  // when off, recording must cost the target nothing
+    void (*set_recording)(bool on);  // when `on` is false, recording must cost the target nothing
     void (*totals)();                // reports the number of delivered records
-    void (*detach)();                // called only if attached: undoes all instrumentation of the process
+    void (*detach)();                // called only in an attached process; removes all instrumentation
   };
   const Flush* flush;
 };

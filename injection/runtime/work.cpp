@@ -12,7 +12,8 @@
 namespace gpuprof::injection {
 namespace {
 
-// Finds a launch's note. False: the launch is outside of the recorded range. Work without a launch id returns true.
+// Finds the note of a launch. Returns false if the launch is outside of the recorded range. Returns true for work
+// without a launch id.
 bool note_of(uint64_t correlation, LaunchNote* note) {
   return (correlation & GPUPROF_CORRELATION_EXEC) != 0 || !find_launch(correlation, note) ||
          (note->flags & kLaunchOutside) == 0;

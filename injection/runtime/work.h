@@ -1,17 +1,18 @@
-// Emits records of what launches and calls did. All except graph nodes use their launch's note (launch_notes.h).
+// Emits records of GPU work and host operations. All except graph nodes use the note of their launch (launch_notes.h).
 #pragma once
 
 #include "wire/wire.h"
 
 namespace gpuprof::injection {
 
-// Report a finished work item and a host operation. They are ignored if the launch was outside of options.nvtx_range;
-// gpu_op() counts this. `may_wait` (never on a launching thread): wait some milliseconds for free space.
+// Report a finished work item and a host operation. If the launch was outside of options.nvtx_range, nothing is
+// reported; gpu_op() counts this. `may_wait`: wait some milliseconds for free space; never use it on a launching
+// thread.
 void gpu_op(gpuprof_gpu_op op, bool may_wait);
 void host_op(gpuprof_host_op op);
 
-// Report HOST_OPs: a wait of this thread for a device; memory that a call of thread `tid` allocated or freed.
-// `correlation`: id of the call's stack. `device` UINT32_MAX: not tied to one device.
+// Report HOST_OPs: a wait of this thread for a device, and memory that a call of thread `tid` allocated or freed.
+// `correlation` is the id of the call's stack. `device` UINT32_MAX: the memory is not tied to one device.
 void host_wait(uint64_t correlation, uint64_t start_ns, uint64_t end_ns, const char* function);
 struct HostMemory {
   gpuprof_host_op_kind kind;

@@ -33,14 +33,15 @@ using FindObject = int (*)(void*, FoundObject*);
 FindObject find_object = nullptr;
 uint32_t list_only = 0;
 
-// Used without _dl_find_object: the modules of the last module scan. `version` is odd during a write; readers that see
-// it change retry. All accesses are acquires or releases, so none is reordered with `version`.
+// If glibc has no _dl_find_object(), this table holds the modules of the last module scan. `version` is odd during a
+// write. A reader that sees a change of `version` tries again. All accesses are acquires or releases, so none is
+// reordered with `version`.
 constexpr uint32_t kMaxListed = 4096;
 struct List {
   uint32_t version;
   uint32_t lock;
   uint32_t count;
-  uint64_t adds;  // the loader's count of files loaded and unloaded since the process started
+  uint64_t adds;  // number of files that the loader has loaded since the process started; `subs` counts unloaded ones
   uint64_t subs;
   Module modules[kMaxListed];  // sorted by address
 };
@@ -52,8 +53,8 @@ struct Collected {
   bool changed;
 };
 
-// Reads module memory. A module from the module list may be unmapped by now, so safe_read() is used. A module that the
-// loader has just reported is mapped.
+// Reads the memory of a module. A module from the table may be unmapped by now, so safe_read() reads it. A module that
+// the loader has just reported is mapped.
 bool read_module(uint64_t from, void* to, size_t bytes) {
   if (find_object == nullptr) {
     return safe_read(reinterpret_cast<const void*>(from), to, bytes);
@@ -118,7 +119,8 @@ void copy_module(const Module& from, Module* to) {
   *to = {load_acquire(&from.begin), load_acquire(&from.end), load_acquire(&from.header), load_acquire(&from.identity)};
 }
 
-// Returns false if no module contains `pc`. Sets `*steady` to false if the table changed during the search.
+// Returns false if no module contains `pc`. Sets `*steady` to false if the table changed during the search, so that the
+// result is not valid.
 bool find_listed(const List& table, uint64_t pc, Module* module, bool* steady) {
   const uint32_t version = load_acquire(&table.version);
   uint32_t low = 0;
@@ -154,11 +156,11 @@ void write_list(List* to, const List& from, uint32_t count) {
   store_release(&to->version, version + 2);
 }
 
-// The mapping holds two tables: one that readers see, and one to collect into.
+// The mapping holds two tables: one that readers use, and one into which this function collects the modules.
 void refresh_list() {
   List* seen = map_once(&list, 2);
   if (seen == nullptr || !swap_if(&seen->lock, 0, 1)) {
-    return;  // no memory, or another thread is refreshing
+    return;  // memory is exhausted, or another thread is refreshing the table
   }
   List* scratch = seen + 1;
   Collected collected = {scratch, 0, seen->version == 0};
@@ -171,7 +173,7 @@ void refresh_list() {
   unlock(&seen->lock);
 }
 
-// Returns the address of 16 bytes of the build id; 0: no build id.
+// Returns the address of 16 bytes of the build id. Returns 0 if there is no build id.
 uint64_t find_build_id(uint64_t notes, uint64_t bytes) {
   constexpr uint32_t kOwner = 'G' | 'N' << 8 | 'U' << 16;
   struct {
@@ -193,7 +195,7 @@ uint64_t find_build_id(uint64_t notes, uint64_t bytes) {
   return 0;
 }
 
-// Returns the address of the last two entries of the .eh_frame_hdr table; 0: the table has an unusual format.
+// Returns the address of the last two entries of the .eh_frame_hdr table. Returns 0 if the table has an unusual format.
 uint64_t find_last_entries(const Module& module, const unwind::Bytes& tables) {
   struct {
     uint8_t version, pointer, count, table;
@@ -214,7 +216,7 @@ uint64_t find_last_entries(const Module& module, const unwind::Bytes& tables) {
 }
 
 // Reads program headers one at a time, because the thread's stack may be small. Finds only headers in the first page of
-// the file, where they normally are. For other files the walk uses only .eh_frame_hdr.
+// the file, where they usually are. For other files, the walk uses only .eh_frame_hdr.
 class Segments {
  public:
   explicit Segments(const Module& module) : at_(module.begin) {
@@ -246,7 +248,7 @@ class Segments {
   bool ok_ = false;
 };
 
-// Finds the offset from file to memory addresses. The first PT_LOAD segment is at the start of the module.
+// Finds the offset from file addresses to memory addresses. The first PT_LOAD segment is at the start of the module.
 bool find_bias(const Module& module, uint64_t* bias) {
   Elf64_Phdr segment;
   for (Segments segments(module); segments.next(&segment);) {
@@ -258,7 +260,8 @@ bool find_bias(const Module& module, uint64_t* bias) {
   return false;
 }
 
-// Reads a text that may be unmapped, page by page, as its length is unknown. 0: not readable, or too long.
+// Reads a text that may be unmapped. Its length is unknown, so it is read page by page. Returns its length, or 0 if it
+// is not readable or too long.
 uint32_t read_text(const char* from, char* to, uint32_t capacity) {
   uint32_t length = 0;
   while (length < capacity) {
@@ -287,8 +290,8 @@ char* put_hex(char* to, uint64_t value) {
   return to;
 }
 
-// Asks the kernel for the path of the file at the mapping [start, end). Works for the program, and for libraries that
-// were opened by a relative path. 0: unknown.
+// Asks the kernel for the path of the file that is mapped at [start, end). This works for the program, and for
+// libraries that were opened by a relative path. Returns the path's length, or 0 if it is unknown.
 uint32_t read_mapped_path(uint64_t start, uint64_t end, char* path) {
   constexpr char kFolder[] = "/proc/self/map_files/";
   constexpr char kDeleted[] = " (deleted)";
@@ -357,7 +360,7 @@ bool describe_module(const Module& module, const ModuleParts& parts, gpuprof_mod
     }
   }
   record->path_bytes = record->end == 0 ? 0 : read_mapped_path(record->start, record->end, path);
-  if (record->end != 0 && record->path_bytes == 0) {  // no /proc, or the mapping was split
+  if (record->end != 0 && record->path_bytes == 0) {  // /proc is missing, or the mapping was split
     record->path_bytes = read_text(name, path, GPUPROF_WIRE_MAX_PATH);
   }
   return memchr(path, '/', record->path_bytes) != nullptr;  // false for the vdso, whose name has no slash
@@ -376,7 +379,7 @@ bool find_parts(const Module& module, ModuleParts* parts) {
   uint64_t bias = 0;
   Segments segments(module);
   if (find_bias(module, &bias)) {
-    parts->marks[0] = module.begin + offsetof(Elf64_Ehdr, e_phoff);  // e_phoff and e_shoff
+    parts->marks[0] = module.begin + offsetof(Elf64_Ehdr, e_phoff);  // the 16 bytes are e_phoff and e_shoff
     Elf64_Phdr segment;
     while (segments.next(&segment)) {
       const uint64_t begin = bias + segment.p_vaddr;
@@ -392,7 +395,7 @@ bool find_parts(const Module& module, ModuleParts* parts) {
   return segments.ok();
 }
 
-// Returns 1 for modules of the module list: they may have been unmapped, so only `identity` distinguishes them.
+// Returns 1 if modules come from the table. They may have been unmapped, so only `identity` distinguishes them.
 uint64_t fingerprint_of(const ModuleParts& parts) {
   return find_object == nullptr ? 1 : hash_marks(parts);
 }
@@ -408,7 +411,7 @@ bool find_module(uint64_t pc, Module* module) {
     return true;
   }
   const List* table = load_acquire(&list);
-  constexpr int kTries = 1000;  // a limit, because a signal handler may have interrupted the writer
+  constexpr int kTries = 1000;  // limited, because this may run in a signal handler that has interrupted the writer
   for (int i = 0; table != nullptr && i < kTries; ++i) {
     bool steady = false;
     const bool found = find_listed(*table, pc, module, &steady);
@@ -424,7 +427,7 @@ void refresh_modules() {
   if (load_relaxed(&list_only) == 0 && find_object == nullptr) {
     find_object = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
     store_relaxed(&list_only, find_object == nullptr ? 1U : 0U);
-    dlerror();  // clears the error of a failed dlsym(), so that the target never sees it
+    dlerror();  // clears the error of a failed dlsym(), so that the target's dlerror() does not return it
   }
   if (find_object == nullptr) {
     refresh_list();

@@ -9,13 +9,13 @@
 namespace gpuprof::injection {
 namespace {
 
-constexpr uint32_t kMaxSwitches = 16;               // stack switches per walk
-constexpr uint64_t kMaxPushed = uint64_t{1} << 20;  // largest frame on a stack with unknown bounds
+constexpr uint32_t kMaxSwitches = 16;
+constexpr uint64_t kMaxPushed = uint64_t{1} << 20;  // largest accepted frame on a stack with unknown bounds
 constexpr uint32_t kDeadEnds = 256;
 constexpr uint64_t kPlaceMask = (uint64_t{1} << kAddressBits) - 1;
 
-// A walk that ends early is repeated without cached rules, because a cached rule may be wrong. dead_ends: addresses at
-// which the repeated walk ended early, too. Walks that end at these addresses are not repeated.
+// If a walk ends early, a cached rule may be wrong. So the walk is repeated without cached rules. dead_ends holds the
+// addresses at which the repeated walk ended early, too: walks that end there are not repeated.
 uint64_t dead_ends[kDeadEnds];
 
 enum class Step : uint8_t { on, whole, astray };
@@ -35,7 +35,8 @@ struct Registers {
   uint64_t fp;
 };
 
-// One walk. Rules are looked up at `at`: pc - 1 for a return address, which may be the first byte of the next function.
+// One walk. A return address may be the first byte of the next function. So the rule of a caller is looked up at pc -
+// 1.
 class Walker {
  public:
   Walker(NativeWalk* walk, const Registers& start, bool cached)
@@ -69,15 +70,16 @@ class Walker {
   NativeWalk& walk_;
   WalkMemory& memory_;
   Registers regs_;
-  StackRange own_ = {0, 0};  // used part of the thread's own stack; memory below it may be unmapped
+  // Used part of the thread's own stack; memory below it is not read, because it may be unmapped.
+  StackRange own_ = {0, 0};
   bool cached_;
   bool by_frame_pointer_ = false;  // pc was found through the fp register, which need not be a frame pointer
-  bool return_address_ = true;     // pc is a return address; false after a signal frame
+  bool return_address_ = true;     // true: pc is a return address; it is not after a signal frame
   uint32_t switches_ = 0;
-  uint32_t last_from_ = 0;  // frames of the last walk with a lower index are no longer compared
+  uint32_t last_from_ = 0;  // frames of the last walk with a lower index are not compared any more
 };
 
-// Reads the thread's own stack directly, and other memory through a window that a system call fills.
+// Reads the thread's own stack directly. Reads other memory into a window, by a system call.
 bool Walker::read(uint64_t address, uint64_t* value) {
   if (address % sizeof(uint64_t) != 0) {
     return false;
@@ -140,8 +142,8 @@ void Walker::enter_stack() {
   }
 }
 
-// Goes to the caller, whose sp is `cfa`. `cfa` is higher than the current sp, except after functions that run their
-// callee on another stack and restore their own stack through fp.
+// Goes to the caller, whose sp is `cfa`. `cfa` must be higher than the current sp. There is one exception: a function
+// may run its callee on another stack, and restore its own stack through fp.
 Step Walker::go_to(uint64_t cfa, uint64_t fp, bool may_switch_stacks) {
   uint64_t pc = 0;
   const bool own = within(own_, regs_.sp);
@@ -159,7 +161,8 @@ Step Walker::go_to(uint64_t cfa, uint64_t fp, bool may_switch_stacks) {
   return pc == 0 ? Step::whole : Step::on;
 }
 
-// Leaves a signal handler: Linux pushed all registers of the interrupted function onto the handler's stack.
+// Goes to the function that a signal handler has interrupted. Linux has pushed all its registers onto the handler's
+// stack.
 Step Walker::step_signal(uint64_t* cfa) {
   Registers interrupted = {};
   if (!read(regs_.sp + GPUPROF_SIGNAL_PC, &interrupted.pc) || !read(regs_.sp + GPUPROF_SIGNAL_SP, &interrupted.sp) ||
@@ -175,8 +178,8 @@ Step Walker::step_signal(uint64_t* cfa) {
   return interrupted.pc == 0 ? Step::whole : Step::on;
 }
 
-// Steps by frame pointer. Code without a rule is mostly JIT-compiled and may use the fp register for other values, so a
-// zero fp does not mean the end of the stack.
+// Steps by frame pointer. Code without a rule is mostly JIT-compiled and may use the fp register for other values. So a
+// zero fp does not mean that the stack ends.
 Step Walker::step_without_rule(uint64_t rule, uint64_t* cfa) {
   const uint64_t fp = regs_.fp;
   const bool first = walk_.count == 0;
@@ -193,7 +196,7 @@ Step Walker::step_without_rule(uint64_t rule, uint64_t* cfa) {
   return result == Step::whole ? Step::astray : result;
 }
 
-// Takes one step. `*cfa` becomes the end of the frame; it stays unchanged if the end is unknown.
+// Takes one step. `*cfa` becomes the end of the frame. It stays unchanged if the end is unknown.
 Step Walker::step(uint64_t rule, uint64_t* cfa) {
   const uint32_t kind = GPUPROF_UNWIND_RULE_KIND(rule);
   uint64_t fp = 0;
@@ -214,8 +217,8 @@ Step Walker::step(uint64_t rule, uint64_t* cfa) {
   return go_to(end, fp, kind != GPUPROF_UNWIND_SP && kind != GPUPROF_UNWIND_PLT);
 }
 
-// Returns whether the last walk, starting with its frame `from`, would give the same result now. Compares stack words
-// first: if they are equal, the modules have frames on the stack and cannot be unloaded during the check.
+// Returns whether the last walk, from its frame `from` on, would have the same result now. Compares stack words first.
+// If they are equal, the modules have frames on the stack, so they cannot be unloaded during the check.
 bool Walker::still_holds(const LastStack& last, uint32_t from) {
   uint64_t changed = 0;
   for (uint32_t i = from; i + 1 < last.count; ++i) {
@@ -227,7 +230,7 @@ bool Walker::still_holds(const LastStack& last, uint32_t from) {
     changed |= word_at(pc_slot) ^ caller.pc;
     changed |= word_at(saved ? fp_slot : pc_slot) ^ (saved ? caller.fp : caller.pc);
   }
-  uint32_t before = 0;  // module of the previous frame; 0: none yet
+  uint32_t before = 0;  // module of the previous frame; 0 for the first frame
   for (uint32_t i = from; changed == 0 && i < last.count && last.frames[i].pc != 0; ++i) {
     const auto module = static_cast<uint32_t>(last.frames[i].place >> kAddressBits);
     if (module != before && !is_seen(module) && !still_there(memory_, module, last.frames[i].pc - 1)) {
@@ -241,7 +244,7 @@ bool Walker::still_holds(const LastStack& last, uint32_t from) {
 void Walker::take_over(const LastStack& last, uint32_t from) {
   LastStack& kept = memory_.current();
   NativeFrame* const frames = walk_.frames;
-  const bool zero = last.frames[last.count - 1].pc == 0;  // the last entry is a zero pc, not a frame
+  const bool zero = last.frames[last.count - 1].pc == 0;  // true: the last entry is a zero pc, not a frame
   const uint32_t wanted = last.count - (zero ? 1 : 0) - from;
   const uint32_t begin = walk_.count;
   const uint32_t taken = wanted < walk_.capacity - begin ? wanted : walk_.capacity - begin;
@@ -249,7 +252,8 @@ void Walker::take_over(const LastStack& last, uint32_t from) {
     const LastFrame frame = last.frames[from + i];
     kept.frames[begin + i] = frame;
     frames[begin + i].word = frame.pc;
-    frames[begin + i].cfa = last.frames[from + i + 1].sp;  // wrong for the outermost frame, whose cfa is set below
+    // For the outermost frame this value is wrong; the code below replaces it.
+    frames[begin + i].cfa = last.frames[from + i + 1].sp;
   }
   walk_.count = begin + taken;
   if (taken != wanted) {
@@ -266,14 +270,14 @@ void Walker::take_over(const LastStack& last, uint32_t from) {
 }
 
 // Fast path: return addresses with a cached rule and a CFA by sp or fp, on the thread's own stack. Stops before any
-// other frame, or with pc = 0 at the end. All state is in local variables: storing it per frame would take longer than
-// the rest.
+// other frame, or with pc = 0 at the end. All state is in local variables, because storing it in each frame would take
+// longer than the rest.
 void Walker::run_plain() {
   const StackRange own = own_;
   const uint32_t capacity = walk_.capacity;
   const LastStack& last = memory_.last();
   LastStack& kept = memory_.current();
-  uint32_t same = last_from_;  // frame of the last walk to compare next
+  uint32_t same = last_from_;  // index of the last walk's frame that is compared next
   uint32_t count = walk_.count;
   Registers regs = regs_;
   while (count < capacity && regs.pc != 0) {
@@ -322,8 +326,8 @@ void Walker::run_plain() {
   regs_ = regs;
 }
 
-// After a step by a wrong frame pointer, pc may be anywhere, even in a library that is being unloaded. So this reads
-// only the code before pc, with safe_read().
+// Returns whether pc is unlikely to be in code. After a step by a wrong frame pointer, pc may be anywhere, even in a
+// library that is being unloaded. So this reads only the code before pc, by safe_read().
 bool Walker::is_garbage(uint64_t at) {
   if (!by_frame_pointer_) {
     return false;
@@ -347,13 +351,14 @@ Step Walker::run_one() {
   const Step result = step(rule, &frame.cfa);
   const bool no_code = GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_NONE && rule != kNoRuleAfterCall && !exact;
   if (result == Step::astray && no_code && walk_.count > 0) {
-    return result;  // the previous step was wrong
+    return result;  // the previous step was wrong, because pc is not in code
   }
   frame.word = (pc & GPUPROF_WORD_ADDRESS) | (exact ? GPUPROF_WORD_EXACT : 0);
   ++walk_.count;
   LastStack& kept = memory_.current();
   if (result == Step::on) {
-    kept.first = walk_.count;  // this frame cannot be reused: the words read for it are not stored
+    // Later walks cannot reuse this frame, because the words that were read for it are not stored.
+    kept.first = walk_.count;
   } else if (const CachedRule cached = load_rule(at);
              GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_END && !exact && cached.is_of(at)) {
     kept_frame.place = uint64_t{cached.module()} << kAddressBits;
@@ -363,7 +368,7 @@ Step Walker::run_one() {
   return result;
 }
 
-// Starts a walk with a new number, so that modules checked by earlier walks are checked again.
+// Starts a walk with a new number. So modules that earlier walks have checked are checked again.
 void Walker::begin() {
   if (++memory_.walks == 0) {
     __builtin_memset(memory_.seen_in, 0, sizeof(memory_.seen_in));
@@ -413,7 +418,8 @@ void walk_from(NativeWalk* walk, const Registers& start) {
 
 }  // namespace
 
-// All of injection/ has frame pointers: fp points to the caller's saved fp, which is next to the return address.
+// All code of injection/ has frame pointers. So fp points to the saved fp of the caller, and the return address follows
+// it.
 __attribute__((noinline)) void walk_native(NativeWalk* walk) {
   const auto frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   const uint64_t cfa = frame + GPUPROF_CFA_OF_FRAME_POINTER;

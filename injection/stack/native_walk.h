@@ -9,38 +9,42 @@
 namespace gpuprof::injection {
 
 struct NativeFrame {
-  uint64_t word;  // address, with GPUPROF_WORD_EXACT if a signal interrupted the function (not a return address)
-  uint64_t cfa;   // end of its stack frame, which begins at the cfa of the previous (inner) frame
+  // Address of the frame. It has GPUPROF_WORD_EXACT if a signal interrupted the function, because it is then not a
+  // return address.
+  uint64_t word;
+  uint64_t cfa;  // end of the stack frame, which begins at the cfa of the previous (inner) frame
 };
 
-// A frame of an earlier walk: the registers from which the walk continued, and what it read.
+// A frame of an earlier walk: the registers with which the walk continued, and what it read from memory.
 struct LastFrame {
   uint64_t pc;
   uint64_t sp;
   uint64_t fp;
-  uint64_t place;  // low bits: stack address at which the caller's fp is saved (0: it is still in the register);
-                   // high bits: index of the module with the rule
+  // Low bits: stack address at which the caller's fp is saved (0: it is still in the register). High bits: index of the
+  // module that has the rule.
+  uint64_t place;
 };
 
-// The stack of the last walk. Starting with index `first`, its frames are on the thread's own stack and depend only on
-// sp and fp. A later walk may reach such a frame with equal pc, sp and fp. Then the remaining frames are the same if
+// The stack of the last walk. From index `first` on, its frames are on the thread's own stack and depend only on sp and
+// fp. A later walk may reach one of these frames with equal pc, sp and fp. Then the remaining frames are the same if
 // the modules and the words read (return addresses, saved fps) are unchanged.
 struct LastStack {
   uint32_t first;
-  uint32_t count;  // number of frames; 0: later walks cannot reuse any
+  uint32_t count;  // number of frames; 0: later walks cannot reuse any of them
   LastFrame frames[GPUPROF_STACK_MAX_WORDS + 1];
 };
 
-// Memory of one walk at a time, too large for the caller's stack. Initially zero.
+// Memory of a walk, too large for the caller's stack. Only one walk at a time may use it. Initially zero.
 struct WalkMemory {
   static constexpr uint32_t kMaxModules = 4096;
   static constexpr uint64_t kWindowBytes = 4096;
 
-  uint64_t window_begin;  // start address of `window`: memory last read from a stack that is not the thread's own
+  // Start address of the memory that was copied to `window`. It is not on the thread's own stack.
+  uint64_t window_begin;
   char window[kWindowBytes];
-  uint32_t walks;                 // walks made with this memory
-  uint32_t seen_in[kMaxModules];  // per module, number of the walk that last verified it
-  LastStack kept[2];              // stacks of the last and the current walk
+  uint32_t walks;                 // number of walks made with this memory
+  uint32_t seen_in[kMaxModules];  // for each module, the number of the last walk that has verified it
+  LastStack kept[2];
 
   LastStack& current() { return kept[walks % 2]; }
   LastStack& last() { return kept[(walks + 1) % 2]; }
@@ -51,10 +55,10 @@ struct NativeWalk {
   uint32_t capacity;
   uint32_t count;
   WalkMemory* memory;
-  StackRange own;      // see own_stack()
-  uint64_t sp;         // at the innermost frame
+  StackRange own;      // bounds of the thread's own stack, from own_stack()
+  uint64_t sp;         // value of sp at the innermost frame
   uint32_t truncated;  // 1: the walk did not reach the thread's outermost frame
-  uint32_t in_signal;  // 1: a signal handler is on the stack, so it may have interrupted a change of data
+  uint32_t in_signal;  // 1: a signal handler is on the stack; the signal may have interrupted a change of data
 };
 
 // Walks from the caller of this function. Fills in all but `frames`, `capacity`, `memory` and `own`.

@@ -9,18 +9,20 @@ namespace gpuprof::injection {
 
 namespace {
 
-// A module in which rules were found. Entries never change: a module that is loaded again gets a new entry.
+// A module in which rules were found. Entries never change. A module that is loaded again gets a new entry.
 struct Known {
   Module module;
   ModuleParts parts;
   uint64_t fingerprint;
 };
 Known known[WalkMemory::kMaxModules];  // index 0 is unused
-uint32_t known_count = 0;              // not counting index 0
+uint32_t known_count = 0;              // number of modules, which have the indices 1 to known_count
 uint32_t known_lock = 0;
-uint8_t replaced[WalkMemory::kMaxModules];  // 1: another file was at the module's addresses before or after the module
+// 1: another file was loaded at the module's addresses before or after the module
+uint8_t replaced[WalkMemory::kMaxModules];
 
-// Hash table of module indices by start address. Modules that were loaded at the same address have one entry each.
+// Hash table of module indices by start address. If several modules were loaded at the same address, each has its own
+// entry.
 constexpr uint32_t kBuckets = 4 * WalkMemory::kMaxModules;
 uint16_t by_begin[kBuckets];
 
@@ -32,7 +34,8 @@ uint32_t first_bucket(const Module& module) {
   return static_cast<uint32_t>((module.begin >> 12U) * GPUPROF_HASH_MULTIPLIER >> 32U) % kBuckets;
 }
 
-// Returns the module's index; 0: unknown. Always ends: there are four times as many buckets as modules.
+// Returns the module's index, or 0 if it is unknown. The search always ends, because there are four times as many
+// buckets as modules.
 uint32_t search(const Module& module, uint64_t fingerprint, uint32_t* free_bucket) {
   uint32_t bucket = first_bucket(module);
   for (uint32_t i = 0; i < kBuckets; ++i, bucket = (bucket + 1) % kBuckets) {
@@ -64,7 +67,8 @@ void note_replaced(uint32_t index) {
   }
 }
 
-// Returns the module's index. 0: the table is full, or another thread is changing it; the caller then caches no rule.
+// Returns the module's index. Returns 0 if the table is full or another thread is changing it; the caller then caches
+// no rule.
 uint32_t learn(const Module& module, const ModuleParts& parts, uint64_t fingerprint) {
   uint32_t bucket = 0;
   if (const uint32_t index = search(module, fingerprint, &bucket); index != 0) {
@@ -102,7 +106,7 @@ bool follows_call(uint64_t pc) {
          gpuprof_ends_with_call(code) != 0;
 }
 
-// Returns whether the code at `pc` is signal return code. Used if there is no CFI.
+// Returns whether the code at `pc` is signal return code. Used if there is no unwind information.
 bool is_signal_return(uint64_t pc) {
   uint8_t code[GPUPROF_SIGNAL_RETURN_BYTES];
   return safe_read(reinterpret_cast<const void*>(pc), code, sizeof(code)) && gpuprof_is_signal_return(code) != 0;
@@ -118,8 +122,8 @@ uint64_t rule_without_cfi(uint64_t at, bool return_address) {
   return follows_call(at + 1) ? kNoRuleAfterCall : uint64_t{GPUPROF_UNWIND_NONE};
 }
 
-// For a return address without a call before it. If that address is the start of a function, it belongs to the
-// outermost frame of a stack.
+// Returns the rule for a return address without a call before it. If that address is the start of a function, it
+// belongs to the outermost frame of a stack.
 uint64_t rule_at_start(uint64_t rule) {
   const bool start = rule == GPUPROF_RULE_AT_ENTRY || GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_END;
   return start ? GPUPROF_UNWIND_END : GPUPROF_UNWIND_NONE;

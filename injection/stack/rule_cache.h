@@ -10,11 +10,12 @@
 
 namespace gpuprof::injection {
 
-// A value in addition to those of wire/stack.h: there is no rule, but a call instruction precedes the address.
+// A rule value in addition to those of wire/stack.h. It means that there is no rule, but a call instruction precedes
+// the address.
 constexpr uint64_t kNoRuleAfterCall = GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_NONE, 1, 0, 0);
 
-// An entry of a lock-free cache. The lower 48 bits of `key ^ rule` are the address, the upper bits the index of the
-// known module. A torn entry matches no address.
+// An entry of a lock-free cache. The lower 48 bits of `key ^ rule` are the address; the upper bits are the index of the
+// known module. If two threads wrote an entry at once, it matches no address.
 constexpr uint32_t kAddressBits = 48;
 struct CachedRule {
   uint64_t key;
@@ -26,7 +27,7 @@ struct CachedRule {
   }
 };
 
-// Two entries per set: otherwise two frames of a stack with the same hash would always evict each other.
+// A set has two entries. With one, two frames of a stack with the same hash would always evict each other.
 struct alignas(32) RuleSet {
   CachedRule entries[2];
 };
@@ -38,10 +39,11 @@ inline RuleSet& rule_set(uint64_t at) {
 }
 
 inline CachedRule load_entry(const CachedRule& entry) {
-  return {load_acquire(&entry.key), load_acquire(&entry.rule)};  // acquire: `known` then holds the entry's module
+  // Acquire, so that `known` already holds the entry's module.
+  return {load_acquire(&entry.key), load_acquire(&entry.rule)};
 }
 
-// Returns the entry for `at`, or an entry for which is_of(at) is false.
+// Returns the entry for `at`. If there is none, returns an entry for which is_of(at) is false.
 inline CachedRule load_rule(uint64_t at) {
   const RuleSet& set = rule_set(at);
   const CachedRule first = load_entry(set.entries[0]);
@@ -54,7 +56,7 @@ bool may_return_to(uint64_t pc);
 // Returns whether `module` still has the file in which its rules were found. Notes success in `memory`.
 bool still_there(WalkMemory& memory, uint32_t module, uint64_t at);
 
-// Searches the module and caches the rule. `may_follow_call`: `at` is the byte before a return address.
+// Searches the module for a rule and caches it. `may_follow_call`: `at` is the byte before a return address.
 uint64_t find_rule(WalkMemory& memory, uint64_t at, bool may_follow_call);
 
 // Returns the rule for `at`, an address inside an instruction. Returns GPUPROF_UNWIND_NONE if there is no rule.
@@ -67,13 +69,13 @@ inline uint64_t rule_at(WalkMemory& memory, uint64_t at, bool return_address) {
   return find_rule(memory, at, return_address);
 }
 
-// 1: a file replaced another at some addresses, so addresses alone no longer identify code.
+// 1: a file has replaced another file at some addresses, so an address alone does not identify code.
 inline constinit uint32_t modules_replaced = 0;
 
-// Result of module_of_address(), which finds the module of an address on the stack last walked with `memory`.
+// The module of an address on the stack that was last walked with `memory`. module_of_address() returns it.
 struct ModuleOfAddress {
-  uint32_t index;     // 0: unknown
-  uint64_t contents;  // identifies the module's contents; 0: no other file was mapped at the module's addresses
+  uint32_t index;     // 0: the module is unknown
+  uint64_t contents;  // hash of the module's contents; 0: no other file was mapped at the module's addresses
 };
 ModuleOfAddress module_of_address(WalkMemory& memory, uint64_t at);
 

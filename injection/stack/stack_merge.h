@@ -14,14 +14,14 @@ struct MergeInput {
   uint32_t native_count;
   const PythonFrame* python;
   uint32_t python_count;
-  uint64_t sp;  // at the innermost native frame
+  uint64_t sp;  // value of sp at the innermost native frame
   uint64_t eval_begin;
   uint64_t eval_end;
 };
 
 struct MergeResult {
-  uint32_t count;  // number of words
-  bool complete;   // false: words did not fit, or Python frames remained without a native frame
+  uint32_t count;
+  bool complete;  // false: words did not fit, or no native frame was found for some Python frames
 };
 
 class StackMerge {
@@ -29,10 +29,10 @@ class StackMerge {
   StackMerge(const MergeInput& input, uint64_t* words, uint32_t capacity)
       : in_(input), words_(words), capacity_(capacity) {}
 
-  // Writes Python frames before the native frame of their run. If that native frame is not found, the Python frames
-  // join the next run, or the end of the stack. The order of Python frames is always right.
+  // Writes Python frames before the native frame of their run. If that native frame is not found, they join the next
+  // run, or the end of the stack. The order of Python frames is always right.
   MergeResult merge() {
-    uint32_t run = 0;  // first Python frame that is not written yet
+    uint32_t run = 0;  // index of the first Python frame that is not written yet
     uint32_t native = 0;
     for (uint32_t last = 0; last < in_.python_count; ++last) {
       const uint64_t boundary = in_.python[last].boundary;
@@ -56,7 +56,7 @@ class StackMerge {
   }
 
  private:
-  static constexpr uint32_t kMaxFailedSearches = 16;  // limit, because each failed search scans all frames
+  static constexpr uint32_t kMaxFailedSearches = 16;  // limited, because each failed search scans all frames
 
   [[nodiscard]] uint64_t begin_of(uint32_t frame) const { return frame == 0 ? in_.sp : in_.native[frame - 1].cfa; }
 

@@ -19,35 +19,38 @@ namespace gpuprof::injection {
 namespace {
 
 constexpr uint32_t kSlots = 64;
-constexpr uint32_t kWays = 8;  // entries of a set, which fill one cache line
+constexpr uint32_t kWays = 8;  // a set of this many entries fills one cache line
 constexpr uint32_t kSetsLog2 = 14;
 
-// Memory of one walk. Threads are spread over the slots, so that most threads find their usual slot free and cached.
+// Memory of one walk. Each thread has a usual slot. Threads are spread over the slots, so most find their usual slot
+// free and in the cache.
 struct alignas(4096) Slot {
   uint32_t busy;   // id of the walking thread; 0: free
   uint32_t epoch;  // value of Memory::epoch when the walk began
   uint32_t victim;
-  uint64_t sp;  // sp in the frame of the walk
+  uint64_t sp;  // value of sp in the frame of the walk
   WalkMemory memory;
   NativeFrame native[GPUPROF_STACK_MAX_WORDS];
   PythonFrame python[GPUPROF_STACK_MAX_WORDS];
   uint64_t words[GPUPROF_STACK_MAX_WORDS + GPUPROF_STACK_MAX_MODULES];
 };
 
-// All memory of this part, in one mapping, whose unused pages cost nothing. `sent`: ids of stacks that the recorder
-// has. In a full set a new id replaces an older one, whose stack may be sent again.
+// All memory of stacks.cpp, in one mapping, whose unused pages cost nothing. `sent` holds the ids of stacks that the
+// recorder has. If a set is full, a new id replaces an older one; the stack of the older one may then be sent again.
 struct Memory {
   Slot slots[kSlots];
   uint64_t sent[1U << kSetsLog2][kWays];
-  uint32_t described_rings[WalkMemory::kMaxModules];  // bit i: ring i describes the module; high 16 bits: epoch
-  uint32_t epoch;                                     // new for each connection; entries of other epochs are ignored
+  // Bit i: ring i has a description of the module; upper 16 bits: epoch.
+  uint32_t described_rings[WalkMemory::kMaxModules];
+  uint32_t epoch;  // differs for each connection; entries of other epochs are ignored
 };
 constexpr uint32_t kNotDescribable = 1U << GPUPROF_RING_COUNT;
 constexpr uint32_t kEpochShift = 16;
 static_assert(kNotDescribable < 1U << kEpochShift && offsetof(Memory, sent) % 4096 == 0);
 Memory* memory = nullptr;
 
-// Returns whether a walk never ends: its thread has exited, or left it by a jump out of a signal handler.
+// Returns whether a walk will never end, because its thread has exited, or has left the walk by a jump out of a signal
+// handler.
 bool is_abandoned(const Slot& slot, uint32_t holder, const ThreadState& thread, uint64_t sp) {
   const KeepErrno keep_errno;
   if (holder == thread.tid) {
@@ -77,7 +80,7 @@ Slot* claim_slot(Memory* all, const ThreadState& thread, uint64_t sp) {
   return claimed;
 }
 
-// Hashes two words per step, in two independent chains that run in parallel: one chain would wait for each step.
+// Hashes two words per step, in two independent chains, which the processor computes in parallel.
 uint64_t hash_words(const uint64_t* words, uint32_t count, uint64_t seed) {
   constexpr uint64_t kA = GPUPROF_HASH_MULTIPLIER;
   constexpr uint64_t kB = 0xD1B54A32D192ED03ULL;
@@ -128,7 +131,7 @@ void note_described(Memory& all, const Slot& slot, uint32_t index, uint32_t bit)
   } while (!swap_if(&all.described_rings[index], before, in_epoch(before, slot.epoch) | bit));
 }
 
-// Describes a module in the stack's ring, because the recorder may read the process's mappings too late.
+// Sends a description of a module in the stack's ring, because the recorder may read the process's mappings too late.
 bool describe_module_once(gpuprof_segment* segment, Memory& all, Slot& slot, uint32_t index) {
   const uint32_t ring = 1U << (thread_state().ring_plus_one - 1);
   if ((described_in(all, slot, index) & (ring | kNotDescribable)) != 0) {
@@ -137,7 +140,7 @@ bool describe_module_once(gpuprof_segment* segment, Memory& all, Slot& slot, uin
   alignas(gpuprof_module) uint8_t head[sizeof(gpuprof_module)] = {};
   auto* record = reinterpret_cast<gpuprof_module*>(head);
   static_assert(sizeof(slot.memory.window) >= GPUPROF_WIRE_MAX_PATH);
-  char* path = slot.memory.window;  // unused between walks
+  char* path = slot.memory.window;  // the window is not used between walks
   uint32_t done = kNotDescribable;
   if (describe_known_module(index, record, path)) {
     record->header.type = GPUPROF_RECORD_MODULE;
@@ -157,7 +160,7 @@ uint64_t inside_of(const NativeFrame& frame) {
   return (frame.word & GPUPROF_WORD_EXACT) != 0 ? address : address - 1;
 }
 
-// Collects a stack's module numbers and describes the modules. Returns false if this failed.
+// Collects the numbers of a stack's modules and describes the modules. Returns false if this failed.
 bool describe_modules_once(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeWalk& native,
                            uint64_t* numbers, uint32_t* count) {
   uint32_t last = 0;
@@ -181,8 +184,8 @@ bool describe_modules_once(gpuprof_segment* segment, Memory& all, Slot& slot, co
   return true;
 }
 
-// Hashes the contents of those modules that share addresses with an earlier or later file: there, equal words may be a
-// different stack. 0: no such module.
+// Hashes the contents of the stack's modules that share addresses with an earlier or later file. With such a module,
+// equal words may be a different stack. Returns 0 if there is no such module.
 uint64_t hash_replaced(WalkMemory& walked, const NativeWalk& native) {
   constexpr uint64_t kC = 0xA0761D6478BD642FULL;
   uint64_t hash = 0;
@@ -204,7 +207,8 @@ Taken merge(gpuprof_segment* segment, const void* python, const NativeWalk& nati
   MergeInput input = {native.frames, native.count, slot.python, 0, native.sp, 0, 0};
   const gpuprof_python_layout layout = python_layout();
   if (python != nullptr) {
-    const bool careful = native.in_signal != 0 || native.truncated != 0;  // a frame not walked may be a signal frame
+    // Frames that were not walked may include a signal frame.
+    const bool careful = native.in_signal != 0 || native.truncated != 0;
     walk_python(segment, python, careful, &frames);
   }
   input.python_count = frames.count;
@@ -236,7 +240,8 @@ bool send_stack(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeW
                       (size_t{taken.count} + modules) * sizeof(uint64_t), false);
 }
 
-// Returns the stack's id, and sends the stack if needed. Ids differ between sources, such as parent and child.
+// Returns the stack's id, and sends the stack if needed. Different sources, such as parent and child, have different
+// ids.
 uint64_t intern(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeWalk& native, const Taken& taken,
                 bool* sent) {
   uint64_t seed = uint64_t{segment->source_id} << 32U | taken.flags;
@@ -284,11 +289,11 @@ void forget_stacks() {
   if (Memory* all = load_acquire(&memory); all != nullptr) {
     store_release(&all->epoch, (all->epoch + 1) % (1U << kEpochShift));
     madvise(all->sent, sizeof(all->sent),
-            MADV_DONTNEED);  // if this fails, old ids occupy entries for a while
+            MADV_DONTNEED);  // if this fails, old ids occupy entries until new ids replace them
   }
 }
 
-// Leaks the memory: this may run in a signal handler that interrupted a walk, which then continues.
+// Leaks the memory, because this may run in a signal handler that has interrupted a walk. That walk then continues.
 void reset_stacks() {
   store_release(&memory, static_cast<Memory*>(nullptr));
 }

@@ -9,8 +9,8 @@
 
 namespace gpuprof::injection {
 
-// Returns the stack's id; sends a STACK record before its first use. 0: not taken or not sent; the caller counts the
-// loss. `python`: this thread's PyThreadState, or null.
+// Returns the stack's id, and sends a STACK record before the first use of the id. Returns 0 if the stack was not taken
+// or not sent; the caller counts the loss. `python` is this thread's PyThreadState, or null.
 uint64_t take_stack(gpuprof_segment* segment, ThreadState& thread, const void* python);
 
 // Prepares for a new connection, whose recorder has received no stacks.

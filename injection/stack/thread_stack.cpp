@@ -24,8 +24,8 @@ struct Mapping {
   bool writable;
 };
 
-// Reads lines of the process's maps through a small buffer: "begin-end rwxp ...". /proc/self/maps would be empty after
-// pthread_exit() of the main thread.
+// Reads lines of the process's maps ("begin-end rwxp ...") through a small buffer. It does not read /proc/self/maps,
+// which would be empty after the main thread has called pthread_exit().
 class MapsReader {
  public:
   MapsReader(char* buffer, size_t bytes) : buffer_(buffer), bytes_(bytes) {
@@ -39,7 +39,6 @@ class MapsReader {
   MapsReader(const MapsReader&) = delete;
   MapsReader& operator=(const MapsReader&) = delete;
 
-  // Returns false at the end.
   bool next(Mapping* mapping) {
     char read = 0;
     char write = 0;
@@ -93,19 +92,19 @@ class MapsReader {
   int fd_;
 };
 
-// The main thread's stack ends where the loader says. The main thread's control block may lie anywhere, even in the
-// mapping of a coroutine's stack. Other threads' stacks end at their control block.
+// Returns the stack's range in the mapping. The loader says where the main thread's stack ends; its control block may
+// be anywhere, even in the mapping of a coroutine's stack. Other threads' stacks end at their control block.
 StackRange range_in(const Mapping& mapping, bool guarded, uint64_t sp) {
   const auto control_block = reinterpret_cast<uint64_t>(pthread_self());
   const bool is_main = syscall(SYS_gettid) == syscall(SYS_getpid);
   uint64_t high = 0;
   if (main_stack_end > sp && main_stack_end <= mapping.end) {
     high = main_stack_end;
-    guarded = true;  // the kernel keeps a gap below a growing stack
+    guarded = true;  // the kernel keeps a gap below a growing stack, like a guard page
   } else if (!is_main && control_block > sp && control_block < mapping.end) {
     high = control_block;
   }
-  // Without a guard page, other memory may precede the stack and may be unmapped.
+  // Without a guard page, other memory may precede the stack, and may be unmapped. So the range begins at sp's page.
   const uint64_t low = guarded ? mapping.begin : sp & ~(kPage - 1);
   return high == 0 ? StackRange{0, 0} : StackRange{low, high & ~uint64_t{7}};
 }
@@ -125,7 +124,7 @@ StackRange look(uint64_t sp, char* buffer, size_t bytes) {
   return {0, 0};
 }
 
-// A signal handler between the stores sees an empty range.
+// If a signal handler runs between the stores, it sees an empty range.
 void set_range(ThreadState& thread, const StackRange& range) {
   thread.stack_high = 0;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -136,8 +135,8 @@ void set_range(ThreadState& thread, const StackRange& range) {
 
 }  // namespace
 
-// If `sp` is outside of the known range (a grown or another stack), reads the maps again. Doubles the number of
-// launches between two such reads, up to a limit.
+// Reads the maps again if `sp` is outside of the known range, because the stack has grown or is another stack. After
+// each such read, doubles the number of launches before the next one, up to a limit.
 StackRange own_stack(ThreadState& thread, uint64_t sp, char* buffer, size_t bytes) {
   if (!within({thread.stack_low, thread.stack_high}, sp)) {
     if (thread.stack_pause > 0) {

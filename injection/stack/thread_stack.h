@@ -18,11 +18,11 @@ inline bool within(const StackRange& range, uint64_t address) {
   return address >= range.low && address < range.high;
 }
 
-// Returns the bounds. `sp`: the caller's; it may lie on another stack (fiber, signal handler). Sometimes reads
-// /proc/self/maps into `buffer` of `bytes`.
+// Returns the bounds. `sp` is the caller's; it may be on another stack (fiber, signal handler). Sometimes reads the
+// process's maps into `buffer`, which has `bytes` bytes.
 StackRange own_stack(ThreadState& thread, uint64_t sp, char* buffer, size_t bytes);
 
-// Finds where the main thread's stack ends. Called once per process, not at a launch.
+// Finds where the main thread's stack ends. Call it once per process, not at a launch.
 void find_main_stack();
 
 }  // namespace gpuprof::injection

@@ -184,7 +184,8 @@ struct Gpu {
   uint64_t bytes = 0;
 };
 
-// CPU waits, allocations, page faults, and calls without GPU work. They are not GPU work, so the sums in END do not include them.
+// CPU waits, allocations, page faults, and calls without GPU work. They are not GPU work, so the sums in END do not
+// include them.
 struct Host {
   uint64_t slice = 0;
   WorkId work{};

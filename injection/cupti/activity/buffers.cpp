@@ -18,7 +18,7 @@
 namespace gpuprof::injection::cupti {
 namespace {
 
-// Enough for about 5 000 kernel records. Not larger, because CUPTI 13 holds one buffer per thread.
+// A buffer holds about 5 000 kernel records. It is not larger, because CUPTI 13 holds one buffer per thread.
 constexpr size_t kBufferBytes = 1U << 20;
 constexpr size_t kBufferAlignment = 4096;
 constexpr size_t kMaxFree = 8;  // free buffers kept for CUPTI's next requests
@@ -77,7 +77,6 @@ gpuprof_op copy_op(uint8_t kind) {
   }
 }
 
-// Copies the fields that all kinds of records have under the same names.
 template <typename Record>
 gpuprof_gpu_op common_fields(const Record& record, gpuprof_op kind) {
   gpuprof_gpu_op op = {};
@@ -97,7 +96,8 @@ gpuprof_gpu_op node_fields(const Record& record, gpuprof_op kind) {
   op.graph_node = record.graphNodeId;
   op.flags = record.graphNodeId != 0 ? GPUPROF_GPU_OP_MORE : 0;
   if (record.correlationId == 0 && record.graphNodeId != 0 && record.graphId != 0) {
-    // CUPTI has no launch id for work in the body of a conditional node, so the executable graph's id is used.
+    // CUPTI reports no launch id for work in the body of a conditional node. So the record gets the id of the
+    // executable graph.
     op.correlation = GPUPROF_CORRELATION_EXEC | record.graphId;
   }
   return op;
@@ -122,7 +122,7 @@ void emit(gpuprof_gpu_op op) {
   gpu_op(op, true);
 }
 
-// Sets the queue and submit times. Ignores inconsistent times.
+// Sets the queue and submit times, unless they are inconsistent.
 void add_latency(const KernelRecord& record, gpuprof_gpu_op* op) {
   const bool in_order = record.queued == 0 || record.submitted == 0 || record.queued <= record.submitted;
   op->queued_ns = in_order && record.queued <= record.start ? record.queued : 0;
@@ -131,7 +131,7 @@ void add_latency(const KernelRecord& record, gpuprof_gpu_op* op) {
 
 void emit_kernel(const KernelRecord& record) {
   gpuprof_gpu_op op = node_fields(record, GPUPROF_OP_KERNEL);
-  if (record.graphNodeId == 0) {  // for graph nodes, CUPTI reports queue and submit times of an earlier launch
+  if (record.graphNodeId == 0) {  // For graph nodes, CUPTI reports the queue and submit times of an earlier launch.
     add_latency(record, &op);
   }
   op.name_id = name_of_record(record);
@@ -185,7 +185,7 @@ void emit_all(uint8_t* buffer, size_t valid) {
     emit_record(record);
   }
   if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_MAX_LIMIT_REACHED) {
-    lost(GPUPROF_LOSS_VENDOR_DROPPED, 1);  // the rest of the buffer cannot be read: at least one record is lost
+    lost(GPUPROF_LOSS_VENDOR_DROPPED, 1);  // The rest of the buffer cannot be read, so at least one record is lost.
   }
 }
 
@@ -205,7 +205,7 @@ void free_spare_buffers() {
 }
 
 void on_buffer_requested(uint8_t** buffer, size_t* size, size_t* max_records) {
-  const KeepErrno keep_errno;  // runs inside a launch of the target, whose errno must not change
+  const KeepErrno keep_errno;  // This callback runs inside a launch of the target, whose errno must not change.
   *max_records = 0;
   *size = kBufferBytes;
   *buffer = take_free();
@@ -222,7 +222,7 @@ void on_buffer_completed(CUcontext /*context*/, uint32_t /*stream*/, uint8_t* bu
   if (buffer == nullptr) {
     return;
   }
-  const KeepErrno keep_errno;  // may run inside a call of the target, whose errno must not change
+  const KeepErrno keep_errno;  // This callback may run inside a call of the target, whose errno must not change.
   if (!in_fork()) {
     const Guard guard;
     const uint64_t entered = now_ns();

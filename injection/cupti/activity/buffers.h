@@ -12,10 +12,9 @@ namespace gpuprof::injection::cupti {
 void on_buffer_requested(uint8_t** buffer, size_t* size, size_t* max_records);
 void on_buffer_completed(CUcontext context, uint32_t stream, uint8_t* buffer, size_t size, size_t valid);
 
-// Frees the buffers stored for CUPTI's next request.
 void free_spare_buffers();
 
-// Adds the records that CUPTI has dropped since the last call to the losses.
+// Asks CUPTI how many records it has dropped since the last call, and counts them as lost.
 void count_dropped();
 
 }  // namespace gpuprof::injection::cupti

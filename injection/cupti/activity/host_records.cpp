@@ -15,7 +15,7 @@ uint64_t to_monotonic(uint64_t time) {
   return time + static_cast<uint64_t>(load_relaxed(&s.clock_offset_ns));
 }
 
-// Emits a HOST_OP. Its stack was taken in the callback of the call with the same correlation id.
+// Emits a HOST_OP. Its stack has the same correlation id: the callback of the call took it.
 void emit_memory(const MemoryRecord& record) {
   const bool freed = record.memoryOperationType == CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE;
   if (!freed && record.memoryOperationType != CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION) {
@@ -36,7 +36,8 @@ void emit_memory(const MemoryRecord& record) {
   host_op(op);
 }
 
-// Emits a HOST_OP. CUPTI reports the faulting address but no stack. It reports page faults of the CPU one by one.
+// Emits a HOST_OP. CUPTI reports the faulting address but no stack. For page faults of the CPU, it makes one record per
+// fault.
 void emit_unified_memory(const UnifiedMemoryRecord& record) {
   gpuprof_host_op op = {};
   op.count = 1;
@@ -80,7 +81,7 @@ void enable_unified_memory() {
   const gpuprof_options* wanted = options();
   if (wanted == nullptr || wanted->nvtx_range[0] != '\0' || (wanted->flags & GPUPROF_OPTION_COUNTS) != 0 ||
       !swap_if(&s.unified_asked, 0, 1)) {
-    return;  // a recording of one NVTX range omits page migrations, because they belong to no range
+    return;  // A recording of one NVTX range omits page migrations, because they belong to no range.
   }
   CUpti_ActivityUnifiedMemoryCounterConfig config[4] = {};
   config[0].kind = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD;

@@ -7,15 +7,15 @@
 
 namespace gpuprof::injection::cupti {
 
-// Converts a CUPTI time to CLOCK_MONOTONIC; 0 stays 0.
+// Converts a CUPTI time to CLOCK_MONOTONIC. Returns 0 for 0, which means "unknown".
 uint64_t to_monotonic(uint64_t time);
 
 void emit_memory(const MemoryRecord& record);
 void emit_unified_memory(const UnifiedMemoryRecord& record);
 
-// Requests CUPTI's counters of unified memory (page faults, migrations). Call it once after cuInit: from a library
-// thread, or at the end of the first call that allocates unified memory. CUPTI refuses on most machines whose GPUs have
-// no unified memory. META "cupti.unified_memory" reports the result.
+// Requests CUPTI's records of unified memory (page faults, migrations). Call it once after cuInit: on a library thread,
+// or at the end of the first call that allocates unified memory. On most machines whose GPUs have no unified memory,
+// CUPTI refuses. META "cupti.unified_memory" reports the result.
 void enable_unified_memory();
 
 }  // namespace gpuprof::injection::cupti

@@ -9,7 +9,7 @@
 
 namespace gpuprof::injection::cupti {
 
-// The oldest supported CUPTI (cuptiGetVersion): that of CUDA 11.6.
+// Version number (cuptiGetVersion) of the oldest supported CUPTI, which came with CUDA 11.6.
 constexpr uint32_t kOldestVersion = 17;
 
 // The common fields of CUpti_ActivityKernel7 and later.
@@ -38,7 +38,7 @@ struct KernelRecord {
   uint32_t localMemoryTotal;
   uint32_t correlationId;
   int64_t gridId;
-  const char* name;  // belongs to the module and is freed with it
+  const char* name;  // memory of the module; invalid after its unload
   void* reserved0;
   uint64_t queued;
   uint64_t submitted;
@@ -47,7 +47,7 @@ struct KernelRecord {
   uint8_t sharedMemoryCarveoutRequested;
   uint8_t padding;
   uint32_t sharedMemoryExecuted;
-  uint64_t graphNodeId;  // 0: not part of a graph launch
+  uint64_t graphNodeId;  // 0: the kernel was not launched by a graph
   uint32_t shmemLimitConfig;
   uint32_t graphId;
   void* pAccessPolicyWindow;
@@ -169,7 +169,7 @@ struct GraphRecord {
   uint32_t streamId;
 };
 
-// The offsets must not depend on compiler or processor.
+// NVIDIA's structs have these offsets on every processor.
 static_assert(offsetof(KernelRecord, start) == 16 && offsetof(KernelRecord, end) == 24, "kernel times");
 static_assert(offsetof(KernelRecord, deviceId) == 40 && offsetof(KernelRecord, contextId) == 44, "kernel device");
 static_assert(offsetof(KernelRecord, streamId) == 48 && offsetof(KernelRecord, correlationId) == 92, "kernel launch");

@@ -1,5 +1,5 @@
-// Compares the declarations of this folder with NVIDIA's headers, if a build finds them. Never linked: it contains only
-// compile-time checks.
+// Compares the declarations of this folder with NVIDIA's headers. Built only if the headers are available. It contains
+// only compile-time checks, so it is never linked.
 #include "cupti/activity/records.h"
 #include "cupti/api/call_params_abi.h"
 #include "cupti/api/cuda_abi.h"
@@ -57,7 +57,7 @@ struct Theirs<R(A...)> {
   check(name, theirs, item) __VA_OPT__(; FOR_EACH_AGAIN PARENTHESES(check, name, theirs, __VA_ARGS__))
 #define FOR_EACH_AGAIN() FOR_EACH_NEXT
 #define PARENTHESES ()
-#define EXPAND(...) EXPAND_16(EXPAND_16(EXPAND_16(EXPAND_16(__VA_ARGS__))))  // for at least 64 items
+#define EXPAND(...) EXPAND_16(EXPAND_16(EXPAND_16(EXPAND_16(__VA_ARGS__))))  // EXPAND handles at least 64 items.
 #define EXPAND_16(...) EXPAND_4(EXPAND_4(EXPAND_4(EXPAND_4(__VA_ARGS__))))
 #define EXPAND_4(...) EXPAND_1(EXPAND_1(EXPAND_1(EXPAND_1(__VA_ARGS__))))
 #define EXPAND_1(...) __VA_ARGS__
@@ -132,7 +132,7 @@ SAME_FIELDS(CUDA_KERNEL_NODE_PARAMS_v2, kern, ctx);
 SAME_FIELDS(CUgraphNodeParams, type);
 SAME_PLACES(CUgraphNodeParams, kernel, reserved2);
 SAME_SIZE(CUgraphNodeParams);
-// NVIDIA's type of the member `kernel` is CUDA_KERNEL_NODE_PARAMS_v3, with the fields of v2.
+// NVIDIA's type of the member `kernel` is CUDA_KERNEL_NODE_PARAMS_v3, which has the same fields as v2.
 SAME_PLACES_IN(CUDA_KERNEL_NODE_PARAMS_v2, CUDA_KERNEL_NODE_PARAMS_v3, func, kernelParams, extra, kern, ctx);
 #endif
 
@@ -145,7 +145,7 @@ SAME_FUNCTIONS(cuFuncGetName, cuKernelGetName);
 
 SAME_SIZE(cuStreamSynchronize_params);
 SAME_FIELDS(cuStreamSynchronize_params, hStream);
-SAME_SIZE(cuGraphLaunch_params);  // the first argument is not compared, because newer headers give it another name
+SAME_SIZE(cuGraphLaunch_params);  // The first argument is not compared, because newer headers give it another name.
 SAME_FIELDS(cuGraphLaunch_params, hStream);
 SAME_PLACES_IN(cuGraphLaunch_params, cuGraphLaunch_ptsz_params, hStream);
 

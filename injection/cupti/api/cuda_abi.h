@@ -8,7 +8,7 @@
 
 namespace gpuprof::injection::cupti {
 
-// Forward declarations. Without them, these names would mean NVIDIA's types where NVIDIA's headers are included too.
+// If NVIDIA's headers are included too, these names would mean NVIDIA's types without the forward declarations.
 struct CUctx_st;
 struct CUfunc_st;
 struct CUkern_st;
@@ -25,7 +25,7 @@ using CUgraph = CUgraph_st*;
 using CUgraphNode = CUgraphNode_st*;
 using CUgraphExec = CUgraphExec_st*;
 
-// All enumerations have a fixed type: a newer driver may use values not named here.
+// All enumerations have a fixed underlying type, because a newer driver may use values that are not declared here.
 enum CUresult : uint32_t { CUDA_SUCCESS = 0 };
 
 struct CUuuid {
@@ -49,7 +49,7 @@ enum CUgraphNodeType : uint32_t {
   CU_GRAPH_NODE_TYPE_CONDITIONAL = 13
 };
 
-// For CUDA 10 and 11, and for functions without a version suffix.
+// CUDA 10 and 11 use this version, and so do functions without a version suffix.
 struct CUDA_KERNEL_NODE_PARAMS_v1 {
   CUfunction func;
   unsigned int gridDimX;

@@ -41,10 +41,10 @@ enum CUpti_CallbackDomain : uint32_t {
   CUPTI_CB_DOMAIN_RESOURCE = 3
 };
 
-using CUpti_CallbackId = uint32_t;  // its meaning depends on the domain
+using CUpti_CallbackId = uint32_t;  // The domain determines the meaning of an id.
 
-// Events of the resource domain. CUpti_ResourceData::resourceDescriptor points to a CUpti_GraphData for graph events
-// and to a CUpti_ModuleResourceData for module events. Context events have no descriptor.
+// Events of the resource domain. For graph events, CUpti_ResourceData::resourceDescriptor points to a CUpti_GraphData;
+// for module events, to a CUpti_ModuleResourceData. Context events have no descriptor.
 enum CUpti_CallbackIdResource : uint32_t {
   CUPTI_CBID_RESOURCE_CONTEXT_CREATED = 1,
   CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING = 2,
@@ -70,9 +70,9 @@ enum CUpti_CallbackIdResource : uint32_t {
 struct CUpti_CallbackData {
   CUpti_ApiCallbackSite callbackSite;
   const char* functionName;
-  const void* functionParams;  // call_params_abi.h
-  void* functionReturnValue;   // at the end of a call: a CUresult or a cudaError_t, which has the same size
-  const char* symbolName;      // kernel name for kernel launches; else null
+  const void* functionParams;  // Points to a struct of call_params_abi.h.
+  void* functionReturnValue;   // At the end of a call, points to a CUresult or a cudaError_t, which have the same size.
+  const char* symbolName;      // name of the launched kernel; null for calls that launch no kernel
   CUcontext context;
   uint32_t contextUid;
   uint64_t* correlationData;
@@ -95,9 +95,9 @@ struct CUpti_ModuleResourceData {
 
 struct CUpti_GraphData {
   CUgraph graph;
-  CUgraph originalGraph;  // if `graph` is a clone: the graph that it was cloned from
+  CUgraph originalGraph;
   CUgraphNode node;
-  CUgraphNode originalNode;  // if `node` is a clone: the node that it was cloned from
+  CUgraphNode originalNode;
   CUgraphNodeType nodeType;
   CUgraphNode dependency;
   CUgraphExec graphExec;
@@ -188,7 +188,7 @@ CUptiResult cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemo
                                                        uint32_t count);
 CUptiResult cuptiFinalize();
 
-// Return the ids of executable graphs (KernelRecord::graphId) and graph nodes that activity records use.
+// Return the id of an executable graph (KernelRecord::graphId) or of a graph node, as in activity records.
 CUptiResult cuptiGetGraphExecId(CUgraphExec graph, uint32_t* id);
 CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t* id);
 // Returns the stream id that activity records use. `per_thread` 1: a null stream means the per-thread default stream.

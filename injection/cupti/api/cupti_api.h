@@ -7,7 +7,7 @@
 
 namespace gpuprof::injection::cupti {
 
-// Functions for PC sampling. They are used only if CUPTI has all of them.
+// Functions for PC sampling. gpuprof samples only if CUPTI has all of them.
 struct PcSamplingApi {
   decltype(&cuptiPCSamplingEnable) enable;
   decltype(&cuptiPCSamplingDisable) disable;
@@ -24,7 +24,7 @@ struct PcSamplingApi {
   bool complete;
 };
 
-// Functions for SASS metrics. They are used only if CUPTI has all of them.
+// Functions for SASS metrics. gpuprof counts instructions only if CUPTI has all of them.
 struct SassApi {
   decltype(&cuptiProfilerInitialize) initialize;
   decltype(&cuptiDeviceGetChipName) chip_name;
@@ -46,13 +46,13 @@ struct Api {
   decltype(&cuptiGetCallbackName) get_callback_name;
   decltype(&cuptiEnableCallback) enable_callback;
   decltype(&cuptiActivityRegisterCallbacks) register_buffers;
-  decltype(&cuptiActivityRegisterTimestampCallback) register_timestamp;  // null before CUPTI 11.6
+  decltype(&cuptiActivityRegisterTimestampCallback) register_timestamp;  // null if CUPTI is older than 11.6
   decltype(&cuptiActivityEnable) enable;
   decltype(&cuptiActivityDisable) disable;
   decltype(&cuptiActivityGetNextRecord) next_record;
   decltype(&cuptiActivityGetNumDroppedRecords) dropped_records;
   decltype(&cuptiActivityFlushAll) flush_all;
-  // Optional functions; null if CUPTI lacks them:
+  // The following functions are null if CUPTI lacks them:
   decltype(&cuptiGetGraphNodeId) graph_node_id;
   decltype(&cuptiGetGraphExecId) graph_exec_id;
   decltype(&cuptiGetStreamIdEx) stream_id;

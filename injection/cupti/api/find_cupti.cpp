@@ -19,7 +19,7 @@ namespace {
 constexpr int kMajors[] = {13, 12};
 constexpr size_t kMaxFolders = 64;
 
-// Paths from a folder with CUDA libraries to CUPTI, for each way of packaging.
+// Relative paths to CUPTI from a folder with CUDA libraries. Each way of packaging CUDA has its own path.
 constexpr const char* kSiblings[] = {"",
                                      "/../../cuda_cupti/lib",
                                      "/../../cu13/lib",
@@ -37,9 +37,9 @@ constexpr const char* kPythonPrefixes[] = {"/usr/local", "/usr", "/opt/*", "/roo
 constexpr const char* kCudaLibraries[] = {"libcudart",     "libcublas",   "libnvrtc", "libcudnn",
                                           "libtorch_cuda", "libc10_cuda", "libcufft", "libnccl"};
 
-struct Mapped {  // must be zeroed
+struct Mapped {
   char cupti[PATH_MAX];
-  int runtime_major;  // major version of the mapped libcudart; 0: no libcudart is mapped
+  int runtime_major;  // major version of the mapped libcudart; 0 if no libcudart is mapped
   size_t folders;
   char folder[kMaxFolders][PATH_MAX];
 };
@@ -68,7 +68,7 @@ void add_folder(Mapped* mapped, const char* path, size_t length) {
   ++mapped->folders;
 }
 
-// If `path` lies in a site-packages folder, at any depth, adds the folders of NVIDIA's packages there.
+// If `path` lies anywhere below a site-packages folder, adds the folders of NVIDIA's packages there.
 void add_packages(Mapped* mapped, const char* path) {
   for (const char* name : {"/site-packages/", "/dist-packages/"}) {
     const char* found = strstr(path, name);
@@ -139,7 +139,8 @@ bool open_by_pattern(Library* library, const char* pattern, const char* below, i
   glob_t found = {};
   bool opened = false;
   if (glob(full, 0, nullptr, &found) == 0) {
-    for (size_t i = found.gl_pathc; i > 0 && !opened; --i) {  // newest version first: glob sorts by name
+    // Starts with the newest version, because glob sorts by name.
+    for (size_t i = found.gl_pathc; i > 0 && !opened; --i) {
       opened = open_in_folder(library, found.gl_pathv[i - 1], major);
     }
   }

@@ -1,5 +1,5 @@
-// Finds the libcupti that matches this process's CUDA. The order matters: two copies of CUPTI in a process do not work
-// together, and another major version does not know the runtime's calls.
+// Finds the libcupti that matches this process's CUDA. The search order matters: two copies of CUPTI in a process do
+// not work together, and a CUPTI of another major version does not know the runtime's calls.
 #pragma once
 
 #include <climits>

@@ -24,7 +24,8 @@ union nvtxMessageValue_t {
   nvtxStringHandle_t registered;
 };
 
-// `size` is the struct's size in the NVTX version of the program. Fields beyond `size` do not exist.
+// `size` is the struct's size in the NVTX version of the program. Do not read fields beyond it: the program's struct
+// does not have them.
 struct nvtxEventAttributes_t {
   uint16_t version;
   uint16_t size;
@@ -76,7 +77,6 @@ struct NvtxExportTableCallbacks {
 using NvtxGetExportTableFunc_t = const void* (*)(uint32_t id);
 using NvtxInitializeInjectionNvtxFunc_t = int (*)(NvtxGetExportTableFunc_t get_table);
 
-// Types of the functions that a tool puts into NVTX's function tables.
 using nvtxRangeStartEx_impl_fntype = nvtxRangeId_t (*)(const nvtxEventAttributes_t* event);
 using nvtxRangeStartA_impl_fntype = nvtxRangeId_t (*)(const char* text);
 using nvtxRangeStartW_impl_fntype = nvtxRangeId_t (*)(const wchar_t* text);

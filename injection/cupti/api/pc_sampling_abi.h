@@ -1,5 +1,5 @@
-// Declares the part of CUPTI's PC sampling that gpuprof uses (cupti_pcsampling.h of CUDA 12 and 13). Each struct states
-// its own size, so that CUPTI knows which fields exist.
+// Declares the part of CUPTI's PC sampling that gpuprof uses (cupti_pcsampling.h of CUDA 12 and 13). The caller sets
+// each struct's `size`, so that CUPTI knows which fields exist.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct alignas(8) CUpti_PCSamplingStallReason {
   uint32_t samples;
 };
 
-// Before CUDA 12.4 the struct ended before `correlationId`, so array elements were closer together.
+// Before CUDA 12.4, the struct ended before `correlationId`. So the elements of an array had a smaller stride.
 struct alignas(8) CUpti_PCSamplingPCData {
   size_t size;
   uint64_t cubinCrc;
@@ -30,15 +30,15 @@ struct alignas(8) CUpti_PCSamplingPCData {
   char* functionName;  // CUPTI may return the same text to other callers, so it must not be freed
   size_t stallReasonCount;
   CUpti_PCSamplingStallReason* stallReason;  // the caller's buffer, with space for all stall reasons
-  uint32_t correlationId;                    // 0 in continuous mode
+  uint32_t correlationId;                    // 0 if CUPTI does not run kernels one at a time (continuous mode)
 };
 
 struct alignas(8) CUpti_PCSamplingData {
   size_t size;
-  size_t collectNumPcs;     // capacity of pPcData
-  uint64_t totalSamples;    // samples in user code + samples in other code + dropped samples
-  uint64_t droppedSamples;  // dropped by the hardware
-  size_t totalNumPcs;       // entries in pPcData
+  size_t collectNumPcs;   // capacity of pPcData
+  uint64_t totalSamples;  // samples in user code + samples in other code + dropped samples
+  uint64_t droppedSamples;
+  size_t totalNumPcs;  // number of entries that CUPTI has written to pPcData
   size_t remainingNumPcs;
   uint64_t rangeId;
   CUpti_PCSamplingPCData* pPcData;
@@ -47,7 +47,7 @@ struct alignas(8) CUpti_PCSamplingData {
 };
 
 enum CUpti_PCSamplingConfigurationAttributeType : uint32_t {
-  CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD = 1,  // binary logarithm of the period in cycles
+  CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD = 1,  // base-2 logarithm of the sampling period in cycles
   CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE = 3,
   CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE = 5,
   CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL = 6,

@@ -1,5 +1,5 @@
-// Declares the part of CUPTI's SASS metrics that gpuprof uses (cupti_sass_metrics.h of CUDA 12.2 and later). structSize
-// is the size up to the end of the last field, without padding.
+// Declares the part of CUPTI's SASS metrics that gpuprof uses (cupti_sass_metrics.h of CUDA 12.2 and later). The caller
+// sets structSize to the size up to the end of the last field, without padding.
 #pragma once
 
 #include <cstddef>
@@ -68,7 +68,7 @@ struct CUpti_SassMetricsGetDataProperties_Params {
   size_t structSize;
   void* pPriv;
   CUcontext ctx;
-  size_t numOfPatchedInstructionRecords;  // one per instruction and metric
+  size_t numOfPatchedInstructionRecords;  // number of records: one per instruction and metric
   size_t numOfInstances;
 };
 

@@ -17,7 +17,8 @@ namespace {
 
 constexpr size_t kMaxMetrics = 64;
 constexpr size_t kMaxName = 128;
-constexpr size_t kMaxRecords = size_t{1} << 22;  // records in one read, about 300 MB: one per instruction and metric
+// Limit on the records of one read, which take about 300 MB. There is one record per instruction and metric.
+constexpr size_t kMaxRecords = size_t{1} << 22;
 
 struct Metric {
   uint64_t id;
@@ -27,7 +28,8 @@ struct Metrics {
   size_t count;
   Metric known[kMaxMetrics];
 };
-constinit Metrics metrics = {};  // written while the first device is configured, under the caller's lock
+// Written while the first device is configured; the caller of configure_counts() holds the lock.
+constinit Metrics metrics = {};
 
 const SassApi& api() {
   return session().api.sass;
@@ -112,8 +114,7 @@ void emit(const CUpti_SassMetrics_Data& data, size_t instances, uint32_t device,
   record.name_id = name_of(data.pInstanceValues[0].metricId);
   record.device = device;
   if (record.name_id != 0) {
-    write_record_to(segment, ring, &record.header, sizeof(record), nullptr, 0,
-                    may_wait);  // if the record does not fit, write_record_to() counts it as lost
+    write_record_to(segment, ring, &record.header, sizeof(record), nullptr, 0, may_wait);
   }
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint32_t kMaxContexts = 64;
 constexpr uint32_t kMaxDevices = 64;
-constexpr uint64_t kReadPaceNs = 950000000;  // 1 s, minus a tolerance for early checks by the service thread
+constexpr uint64_t kReadPaceNs = 950000000;  // 1 s, minus a tolerance because the service thread may check early
 constexpr uint64_t kHoldNs = 100000000;
 constexpr uint64_t kLongestReadingNs = 5000000000;
 constexpr long kPauseNs = 100000;
@@ -34,16 +34,16 @@ struct Context {
 };
 
 struct Counting {
-  uint32_t wanted;   // atomic
+  uint32_t wanted;   // atomic; 1: the recorder requests counts
   uint32_t reading;  // atomic; 1: counts are being read, so launches must wait
-  // Atomic. Lower half: number of threads in a launch that began in the current epoch. Upper half: the epoch, which
-  // gets a new value when recording begins or resumes, and is never 0.
+  // Atomic. The lower half is the number of threads in a launch that began in the current epoch. The upper half is the
+  // epoch, which is never 0. It gets a new value when recording begins or resumes.
   uint64_t launches;
-  uint32_t abandoned;  // atomic; 1: reads have stopped, because a kernel did not end: it may wait for the host
+  uint32_t abandoned;  // Atomic. 1: reads have stopped, because a kernel did not end. It may wait for the host.
   uint32_t unusable;   // atomic; 1: counting is not possible in this process
   uint32_t changes;    // atomic; number of destroyed contexts
   uint32_t paused;     // atomic
-  uint32_t reported;   // atomic; 1: the reason for not counting was reported
+  uint32_t reported;   // atomic; 1: the library has reported why it does not count
   uint32_t lock;       // protects the fields below; held during CUPTI calls
   uint64_t read_ns;
   Context contexts[kMaxContexts];
@@ -56,7 +56,9 @@ uint32_t recordings = 0;                      // atomic
 struct NotedContext {
   CUcontext context;
   uint32_t recording;
-  uint32_t changes;  // Counting::changes at that launch; if it differs now, the context's handle may have been reused
+  // Value of Counting::changes at that launch. If the value has changed since, the context's handle may have been
+  // reused.
+  uint32_t changes;
 };
 constinit thread_local NotedContext noted = {};
 
@@ -158,7 +160,7 @@ bool read_held(CUcontext only, bool may_wait) {
   return held;
 }
 
-// Reads the counts for the last time. Takes the lock itself. Counts that cannot be read are lost.
+// Reads the counts for the last time, and counts unread ones as lost. Takes the lock itself.
 void read_last(CUcontext only, bool may_wait) {
   bool read = false;
   if (try_lock_bounded(&state.lock)) {
@@ -170,13 +172,12 @@ void read_last(CUcontext only, bool may_wait) {
   }
 }
 
-// Makes end_launch() ignore the launches that have begun so far. The epoch stays odd, so it is never 0.
+// Starts a new epoch, in which end_launch() ignores launches of the earlier epochs. Epochs are odd, so never 0.
 void begin_epoch() {
   const uint64_t epoch = load_relaxed(&state.launches) >> 32U;
   store_relaxed(&state.launches, ((epoch + 2) | 1U) << 32U);
 }
 
-// Returns the launch's epoch.
 uint32_t begin_launch() {
   return static_cast<uint32_t>(__atomic_fetch_add(&state.launches, uint64_t{1}, __ATOMIC_SEQ_CST) >> 32U);
 }
@@ -198,7 +199,7 @@ void switch_off() {
   }
 }
 
-// Forgets a destroyed context. If the lock is busy, marks the context as gone, and the next read frees the entry.
+// Forgets a destroyed context. If the lock is busy, only marks the context as gone; the next read then frees the entry.
 void forget_context(CUcontext gone) {
   add_relaxed(&state.changes, 1U);
   constexpr int kLockTries = 10;
@@ -304,7 +305,7 @@ uint32_t begin_counted_launch(CUcontext context) {
   const uint64_t deadline = now_ns() + kLongestReadingNs;
   uint32_t epoch = begin_launch();
   while (__atomic_load_n(&state.reading, __ATOMIC_SEQ_CST) != 0 && load_relaxed(&state.abandoned) == 0) {
-    if (now_ns() >= deadline) {  // give up: the read may wait for a kernel that waits for this launch
+    if (now_ns() >= deadline) {  // Gives up, because the read may wait for a kernel that waits for this launch.
       store_relaxed(&state.abandoned, 1U);
       report_off("a kernel did not end while its counts were read: counting stopped");
       lost(GPUPROF_LOSS_DETAIL, 1);

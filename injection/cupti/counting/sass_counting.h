@@ -6,21 +6,21 @@
 
 namespace gpuprof::injection::cupti {
 
-// Does not count launches while recording is paused. `flush` sends counts and waits for the GPU. Unload callbacks must
-// not read counts: CUPTI crashes there.
+// Does not count launches while recording is paused. `flush` sends counts and waits for the GPU. Callbacks for an
+// unload must not read counts, because CUPTI crashes there.
 extern const EventHandlers kCounting;
 
 // Returns whether this recording counts instructions and nothing else.
 [[nodiscard]] bool counting();
 
-// Call these before and after each launch. Pass the result of the first call to the second. A context's first launch
-// enables counting in that context. CUPTI does not count launches that are made during a read. So a launch waits for
-// the end of the read, and a read waits for running kernels.
+// Call these before and after each launch, and pass the result of the first call to the second. A context's first
+// launch enables counting in that context. CUPTI does not count launches that are made during a read. So a launch waits
+// for the end of the read, and a read waits for running kernels.
 uint32_t begin_counted_launch(CUcontext context);
 void end_counted_launch(uint32_t epoch);
 
-// Call it before code is unloaded, because CUPTI discards the counts of unloaded code. Waits for the GPU. Null: all
-// contexts.
+// Call it before code is unloaded, because CUPTI discards the counts of unloaded code. Waits for the GPU. A null
+// `context` means all contexts.
 void read_counts_now(CUcontext context);
 
 }  // namespace gpuprof::injection::cupti

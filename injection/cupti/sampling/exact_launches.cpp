@@ -15,23 +15,25 @@ namespace {
 constexpr uint32_t kBits = 64;
 constexpr uint64_t kDecisionNs = 5 * GPUPROF_POLL_NS;
 constexpr long kPauseNs = 200000;
-constexpr uint32_t kWholeShare = 1U << 16;  // value of gpuprof_segment.exact_share that means no limit
-constexpr uint64_t kMicrosecond = 1000;     // times are compared in us, so that time * share fits into 64 bits
+constexpr uint32_t kWholeShare = 1U << 16;  // value of gpuprof_segment.exact_share for "no limit"
+// Times are converted to us before they are multiplied by a share, so that the product fits into 64 bits.
+constexpr uint64_t kMicrosecond = 1000;
 
 struct Exact {
   uint32_t wanted;    // atomic
-  uint32_t captures;  // atomic; graph captures in progress, of all threads
+  uint32_t captures;  // atomic; number of graph captures in progress on all threads
   uint64_t begin_ns;
   uint64_t spent_ns;  // atomic
-  uint64_t sampled;   // atomic, launches
+  uint64_t sampled;   // atomic; number of launches that were sampled
   uint64_t missed;    // atomic; number of selected launches that were not sampled
-  uint64_t too_dear;  // atomic; number of launches that were not sampled because of the time budget
+  uint64_t too_dear;  // atomic; number of launches not sampled because the time budget was used up
 };
 constinit Exact exact = {};
-constinit uint32_t launches[GPUPROF_CHOSEN_NAMES] = {};  // atomic; number of launches per chosen kernel, by name id
+// Atomic; number of launches of each chosen kernel, indexed by name id.
+constinit uint32_t launches[GPUPROF_CHOSEN_NAMES] = {};
 
-// Returns whether the recorder has decided if this kernel is sampled. The first launch with a new name waits for the
-// recorder's next poll.
+// Returns whether the recorder has decided about sampling this kernel. At the first launch with a new name, waits for
+// the recorder's next poll.
 bool decided(const gpuprof_segment& segment, uint32_t kernel) {
   const uint64_t* const word = &segment.decided[kernel / kBits];
   const uint64_t bit = uint64_t{1} << kernel % kBits;
@@ -95,8 +97,8 @@ void count_exact(bool sampled) {
   add_relaxed(sampled ? &exact.sampled : &exact.missed, uint64_t{1});
 }
 
-// Charges all but the first sampled launch to the time budget. The first one initializes CUPTI (0.3 s), which would use
-// up the budget of a short program.
+// Charges a sampled launch to the time budget, except the first one. The first one initializes CUPTI, and those 0.3 s
+// would use up the budget of a short program.
 void charge_exact(uint64_t ns) {
   if (load_relaxed(&exact.sampled) > 1) {
     add_relaxed(&exact.spent_ns, ns);

@@ -17,12 +17,12 @@ void begin_exact_launches();
 // Counts a selected launch. `sampled`: false if it could not be sampled, because samples were being read.
 void count_exact(bool sampled);
 
-// Charges a sampled launch's time to the budget.
 void charge_exact(uint64_t ns);
 
 void note_capture(bool begins);
 
-// Forgets graph captures when recording resumes: CUPTI did not report their ends during the pause.
+// Resets the number of graph captures in progress when recording resumes. CUPTI did not report captures that ended
+// during the pause.
 void forget_captures();
 
 void report_exact_counts();

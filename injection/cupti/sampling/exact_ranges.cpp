@@ -70,7 +70,7 @@ ExactRange open_range(ExactRanges* ranges, CUcontext context) {
 
 void close_range(ExactRanges* ranges, CUcontext context, const ExactRange& range) {
   if (range.generation == 0 || !try_lock_bounded(&ranges->lock)) {
-    return;  // no range is open; or the lock is busy, and hold_ranges() will close the range later
+    return;  // If the lock is busy, the range stays open, and hold_ranges() closes it later.
   }
   if (ranges->generation == range.generation && ranges->open > 0 && --ranges->open == 0) {
     stop(context);

@@ -13,7 +13,7 @@ namespace gpuprof::injection::cupti {
 namespace {
 
 constexpr char kUnknownReason[] = "other";
-constexpr uint32_t kCorrelationIdVersion = 22;  // CUDA 12.4
+constexpr uint32_t kCorrelationIdVersion = 22;  // since CUDA 12.4
 
 size_t pcs_in(const PcBuffer& buffer) {
   const CUpti_PCSamplingData& data = buffer.data;
@@ -34,7 +34,8 @@ uint32_t name_of(const StallReasons& reasons, uint32_t index) {
   return known != 0 ? known : name_id(kUnknownReason);
 }
 
-// Caches the last function's name id, since successive entries often share a name pointer. Use it for one buffer only.
+// Caches the name id of the last function, because successive entries often share a name pointer. The pointers are
+// comparable only within one buffer.
 struct LastFunction {
   const char* name = nullptr;
   uint32_t id = 0;

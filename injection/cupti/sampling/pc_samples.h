@@ -12,17 +12,16 @@ namespace gpuprof::injection::cupti {
 struct StallReasons {
   static constexpr uint32_t kMost = GPUPROF_SAMPLES_MAX_REASONS;
   static constexpr uint32_t kLeftOut = UINT32_MAX;
-  uint32_t count;           // maximum number of stall reasons of an instruction
-  uint32_t name_id[kMost];  // indexed like CUPTI's reasons; 0: unknown
+  uint32_t count;           // largest number of stall reasons that an instruction has
+  uint32_t name_id[kMost];  // indexed like CUPTI's stall reasons; 0: the reason is unknown
 };
 
-// A buffer for one CUPTI readout.
 struct PcBuffer {
   CUpti_PCSamplingData data;
   uint8_t* memory;
   size_t bytes;
-  size_t pc_bytes;   // stride of CUpti_PCSamplingPCData
-  uint32_t reasons;  // capacity per instruction
+  size_t pc_bytes;   // distance between two entries in `memory`, as CUPTI expects it
+  uint32_t reasons;  // maximum number of stall reasons per instruction
 };
 
 // Returns the size of CUpti_PCSamplingPCData in the CUPTI of this version (cuptiGetVersion).
@@ -31,14 +30,13 @@ size_t pc_data_bytes(uint32_t cupti_version);
 // Returns whether this CUPTI's samples carry the correlation id of their launch.
 bool samples_name_launches(uint32_t cupti_version);
 
-// Allocates a buffer for `pcs` instructions with `reasons` each. Returns false without memory.
+// Allocates a buffer for `pcs` instructions with `reasons` stall reasons each. Returns false if memory is exhausted.
 bool make_buffer(size_t pcs, uint32_t reasons, size_t pc_bytes, PcBuffer* buffer);
 void free_buffer(PcBuffer* buffer);
-// Prepares the buffer for CUPTI to fill.
 void clear_buffer(PcBuffer* buffer);
 
 struct SampleCounts {
-  uint64_t total;  // samples that CUPTI reports; equals handed + dropped + foreign
+  uint64_t total;  // number of samples that CUPTI reports; the sum of the other three
   uint64_t handed;
   uint64_t dropped;
   uint64_t foreign;

@@ -16,8 +16,9 @@ namespace {
 
 constexpr uint32_t kMaxContexts = 64;
 constexpr uint64_t kMillisecond = 1000000;
-constexpr uint64_t kReadPaceNs = 950 * kMillisecond;  // 1 s, minus a tolerance for early checks by the service thread
-constexpr uint64_t kEndNs = 1200 * kMillisecond;      // limit for stopping all contexts at exit
+// 1 s, minus a tolerance because the service thread may check early
+constexpr uint64_t kReadPaceNs = 950 * kMillisecond;
+constexpr uint64_t kEndNs = 1200 * kMillisecond;  // Limit on the time for stopping all contexts at exit.
 constexpr int kLockTries = 10;
 
 struct Sampling {
@@ -25,7 +26,7 @@ struct Sampling {
   uint32_t paused;  // atomic
   uint32_t ended;   // atomic
   uint64_t read_ns;
-  uint32_t table_lock;  // held while a table entry is taken
+  uint32_t table_lock;  // held while a thread takes a table entry
 };
 
 constinit Sampling current = {};
@@ -73,7 +74,7 @@ SampledContext* find_or_add(CUcontext wanted) {
   return found;
 }
 
-// Frees the entry but keeps its buffers: if the context was destroyed without a stop, CUPTI may still use them.
+// Frees the entry but keeps its buffers, because CUPTI may still use them if the context was destroyed without a stop.
 void release(SampledContext& context) {
   store_release(&context.state, uint32_t{kFree});
 }
@@ -99,7 +100,7 @@ bool is(const SampledContext& context, State state) {
 void context_created(CUcontext created) {
   SampledContext* context = find_or_add(created);
   if (context == nullptr || load_relaxed(&current.paused) != 0 || !try_lock_bounded(&context->lock)) {
-    return;  // the service thread will start sampling
+    return;  // the service thread then starts sampling
   }
   if (is(*context, kWanted)) {
     start_context(*context);
@@ -107,7 +108,8 @@ void context_created(CUcontext created) {
   unlock(&context->lock);
 }
 
-// Stops sampling in a dying context. If the lock is busy, only marks the context as gone: its last samples are lost.
+// Stops sampling in a context that is being destroyed. If the lock is busy, only marks the context as gone; its last
+// samples are then lost.
 void context_ending(CUcontext ending) {
   SampledContext* context = find(ending);
   if (context == nullptr) {
@@ -135,7 +137,7 @@ void read_one(SampledContext& context) {
   }
 }
 
-// Reads the samples before another module can be loaded at this module's address.
+// Reads the samples before another module can be loaded to this module's address.
 void module_unloading(CUcontext of) {
   if (of != nullptr) {
     if (SampledContext* context = find(of); context != nullptr) {
@@ -193,7 +195,7 @@ void flush_sampling() {
 }
 
 void pause_sampling(bool paused) {
-  // Usually CUPTI goes on sampling in a pause. If the recorder is silent, it may have been killed, so sampling stops.
+  // In a pause, CUPTI usually continues to sample. But a silent recorder may have been killed, so sampling then stops.
   const bool silent = recorder_silent();
   for_each([=](SampledContext& context) {
     if (!is(context, kOn)) {

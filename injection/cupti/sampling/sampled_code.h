@@ -1,4 +1,5 @@
-// Stores code that is sampled or counted. Modules are identified by cuptiGetCubinCrc(), as in CUPTI's samples.
+// Stores the code of kernels that are sampled or counted. cuptiGetCubinCrc() identifies a module, as in CUPTI's
+// samples.
 #pragma once
 
 #include "cupti/event_handlers.h"

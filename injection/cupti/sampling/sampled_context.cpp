@@ -14,14 +14,15 @@ namespace gpuprof::injection::cupti {
 namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
-constexpr uint64_t kLateNs = 250 * kMillisecond;  // longest delay of samples in CUPTI, whose threads poll every 100 ms
-constexpr int kMaxReadings = 4096;                // limit of CUPTI reads in one call of read_context()
-constexpr uint32_t kMaxRestarts = 16;             // limit of successive restarts without a successful read
+// CUPTI delivers a sample at most this late; its threads poll every 100 ms.
+constexpr uint64_t kLateNs = 250 * kMillisecond;
+constexpr int kMaxReadings = 4096;     // limit on the CUPTI reads in one call of read_context()
+constexpr uint32_t kMaxRestarts = 16;  // limit on successive restarts without a successful read
 
 // Counters of all contexts; each is atomic.
 struct Sums {
   uint32_t off_reported;
-  uint32_t windows;  // last window number
+  uint32_t windows;  // number of the last window
   uint32_t restarts;
   SampleCounts totals;
 };
@@ -191,7 +192,7 @@ void stop_quiet(SampledContext& context, State next, bool may_wait) {
 }  // namespace
 
 void stop_context(SampledContext& context, State next, bool may_wait) {
-  if (const Quiet quiet(context, may_wait); quiet.had()) {  // had() is false while a launch is being sampled
+  if (const Quiet quiet(context, may_wait); quiet.had()) {  // a launch is being sampled if had() is false
     stop_quiet(context, next, may_wait);
   }
 }
@@ -199,7 +200,7 @@ void stop_context(SampledContext& context, State next, bool may_wait) {
 void restart_context(SampledContext& context) {
   const Quiet quiet(context, true);
   if (!quiet.had()) {
-    return;  // the caller tries again later
+    return;
   }
   context.full = 0;
   meta("sampling.restarts", uint64_t{add_relaxed(&sums.restarts, 1U)} + 1);

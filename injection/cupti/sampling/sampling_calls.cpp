@@ -9,7 +9,7 @@ namespace gpuprof::injection::cupti {
 namespace {
 
 constexpr size_t kScratchBytes = size_t{16} << 20;
-constexpr size_t kPcs = 4096;  // instructions per read: about 1.5 MB with 40 stall reasons each
+constexpr size_t kPcs = 4096;  // number of instructions per read, which takes about 1.5 MB with 40 stall reasons each
 
 using Attribute = CUpti_PCSamplingConfigurationInfo;
 
@@ -89,7 +89,7 @@ CUptiResult learn_reasons(CUcontext context, StallReasons* reasons) {
     char* names[StallReasons::kMost];
     char texts[StallReasons::kMost][kStallReasonBytes];
   };
-  PcBuffer memory = {};  // allocated, because it is too large for the stack of a target's thread
+  PcBuffer memory = {};  // allocated, because it is too large for the stack of a thread of the target
   memory.bytes = sizeof(ReasonNames);
   memory.memory = static_cast<uint8_t*>(map_memory(sizeof(ReasonNames)));
   if (memory.memory == nullptr) {

@@ -10,13 +10,15 @@ namespace gpuprof::injection::cupti {
 struct Sampler {
   CUcontext context;
   PcBuffer read;  // filled by read_sampler()
-  PcBuffer rest;  // used by CUPTI until stop_sampler(); afterwards contains the samples not yet read
+  // CUPTI uses this buffer until stop_sampler(). Afterwards it contains the samples that were not read yet.
+  PcBuffer rest;
   StallReasons reasons;
-  uint64_t period;  // cycles between samples, read back from CUPTI; 0: unknown
+  uint64_t period;  // number of cycles between two samples, as CUPTI reports it; 0: unknown
 };
 
-// Enables sampling; may take 130 ms. `period`: cycles, a power of two; 0: CUPTI's default. `exact`: kernels run one at
-// a time, and only launches in ranges are sampled. On failure nothing stays enabled.
+// Enables sampling, which may take 130 ms. `period` is in cycles and a power of two; 0 means CUPTI's default. If
+// `exact` is true, kernels run one at a time, and only launches in ranges are sampled. On failure nothing stays
+// enabled.
 CUptiResult start_sampler(Sampler* sampler, uint32_t period, bool exact);
 
 // Fills `read` with samples that CUPTI holds, as many as fit.

@@ -7,7 +7,7 @@
 
 namespace gpuprof::injection::cupti {
 
-// A stall reason's name without the vendor's prefix. If `length` is 0, the reason is ignored.
+// Name of a stall reason without the vendor's prefix. If `length` is 0, the caller must ignore the reason.
 struct ReasonName {
   const char* text;
   size_t length;

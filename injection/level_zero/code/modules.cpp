@@ -26,23 +26,23 @@ using GetFunction = decltype(&zeDriverGetExtensionFunctionAddress);
 using GetBinary = decltype(&zeModuleGetNativeBinary);
 using Translate = decltype(&zelLoaderTranslateHandle);
 
-// An extension function belongs to one driver and would crash with kernels of another.
+// An extension function belongs to one driver. With a kernel of another driver, it would crash.
 struct Driver {
   ze_driver_handle_t handle;
-  GetBaseAddress base_address;  // null: the driver lacks the extension
+  GetBaseAddress base_address;  // null if the driver lacks the extension
 };
 
 struct Calls {
   GetBinary get_binary;
-  Translate translate;  // null: the loader's handles need no translation, or the loader cannot translate them
+  Translate translate;  // null if the loader cannot translate its handles, or if they need no translation
   Driver drivers[kMaxDrivers];
   uint32_t driver_count;
 };
 Calls calls = {};
 
 struct Origin {
-  uint32_t device = UINT32_MAX;           // device number; UINT32_MAX: unknown
-  GetBaseAddress base_address = nullptr;  // function of the device's driver; null: the driver lacks it
+  uint32_t device = UINT32_MAX;
+  GetBaseAddress base_address = nullptr;  // the function of the device's driver; null if the driver lacks it
 };
 
 struct Module {
@@ -60,11 +60,12 @@ void find_drivers() {
   ze_driver_handle_t drivers[kMaxDrivers] = {};
   uint32_t count = kMaxDrivers;
   uint32_t found = 0;
-  store_release(&calls.driver_count, 0U);  // callbacks that already run find no driver until the table is filled
+  // Callbacks that are already running find no driver until the table is filled.
+  store_release(&calls.driver_count, 0U);
   if (api.zeDriverGet(&count, drivers) != ZE_RESULT_SUCCESS) {
     return;
   }
-  // With several drivers, the loader uses handles of its own, which must be translated.
+  // With several drivers, the loader uses its own handles, which must be translated before a driver gets them.
   const bool usable = get_function != nullptr && (count == 1 || calls.translate != nullptr);
   for (uint32_t i = 0; i < count && i < kMaxDrivers; ++i) {
     void* function = nullptr;
@@ -103,7 +104,7 @@ uint64_t key_of(const void* bytes, size_t size) {
   return key != 0 ? key : 1;
 }
 
-// Stores the module's native binary. Returns its key; 0: no binary.
+// Stores the module's native binary. Returns its key, or 0 if there is no binary.
 uint64_t keep_binary(ze_module_handle_t handle) {
   size_t size = 0;
   if (calls.get_binary == nullptr || calls.get_binary(handle, &size, nullptr) != ZE_RESULT_SUCCESS || size == 0) {
@@ -120,7 +121,7 @@ uint64_t keep_binary(ze_module_handle_t handle) {
   if (calls.get_binary(handle, &written, static_cast<uint8_t*>(bytes)) == ZE_RESULT_SUCCESS && written == size) {
     key = key_of(bytes, size);
     store_code(GPUPROF_CODE_ZEBIN, key, bytes, size);
-    note_work();  // the code must be flushed even if no other work is noted
+    note_work();  // Requests a flush, because the code must be sent even if no GPU work follows.
   }
   munmap(bytes, size);
   return key;
@@ -143,7 +144,7 @@ void remove(Module* module) {
 }
 
 // Registers a loaded module. `made`: the module's device; null after dynamic linking, which does not change the device.
-// Calls the driver before it takes the tables' lock, because the call may take long.
+// Calls the driver before it takes the tables' lock, because the driver's call may take long.
 void loaded(ze_module_handle_t handle, const Origin* made) {
   const uint64_t key = wants_code() ? keep_binary(handle) : 0;
   const Locked locked;
@@ -186,7 +187,7 @@ void report_kernel(ze_module_handle_t of, ze_kernel_handle_t handle, const char*
     }
   }
   if (base_address == nullptr) {
-    return;  // the driver lacks the extension, or the module is older than the recording
+    return;  // the driver lacks the extension, or the module was created before the recording
   }
   const ze_kernel_handle_t own = drivers_handle(handle);
   if (own == nullptr || base_address(own, &kernel.address) != ZE_RESULT_SUCCESS || kernel.address == 0) {
@@ -214,7 +215,8 @@ void ZE_APICALL module_created(ze_module_create_params_t* call_with, GPUPROF_EPI
   }
 }
 
-// Linking assigns addresses and may change the code. Kernels are created after linking.
+// Linking assigns addresses and may change the code, so the module is registered again. Kernels are created after
+// linking.
 void ZE_APICALL modules_linked(ze_module_dynamic_link_params_t* call_with, GPUPROF_EPILOGUE_REST) {
   const Guard guard;
   const bool linked = guard.entered() && result == ZE_RESULT_SUCCESS && *call_with->pphModules != nullptr;

@@ -25,7 +25,8 @@ void ZE_APICALL append_kernel(Parameters* call_with, GPUPROF_CALLBACK_REST) {
                 call);
 }
 
-// Records one command for all kernels, with the first kernel's name: the driver reports only when all have ended.
+// Records one command with the first kernel's name for all kernels, because the driver reports only when all have
+// ended.
 void ZE_APICALL append_several_kernels(ze_command_list_append_launch_multiple_kernels_indirect_params_t* call_with,
                                        GPUPROF_CALLBACK_REST) {
   ze_kernel_handle_t first = nullptr;
@@ -68,7 +69,8 @@ void ZE_APICALL append_fill(Parameters* call_with, GPUPROF_CALLBACK_REST) {
                 call);
 }
 
-// Hooks copies from or to images. The driver reports neither bytes nor whether an image is in host or device memory.
+// Hooks copies from or to images. For these, the driver reports neither bytes nor whether the image is in host or
+// device memory.
 template <typename Parameters>
 void ZE_APICALL append_image_copy(Parameters* call_with, GPUPROF_CALLBACK_REST) {
   begin_command({.list = *call_with->phCommandList, .signal = call_with->phSignalEvent, .op = GPUPROF_OP_COPY}, call);
@@ -106,7 +108,8 @@ Hook append_hook(const char* name, void(ZE_APICALL* before)(Parameters*, ze_resu
   return {name, as_callback(before), as_callback(appended<Parameters>), required};
 }
 
-constexpr bool kOptional = false;  // the loader may lack a function that is an extension, or newer than Level Zero 1.8
+// Value of `required` for a function that the loader may lack: an extension, or newer than Level Zero 1.8.
+constexpr bool kOptional = false;
 
 }  // namespace
 
@@ -145,7 +148,7 @@ void hook_commands(bool (*add)(const Hook& hook)) {
        as_callback(executed), true},
       {"CommandListImmediateAppendCommandListsExp", as_callback(execute<newer::ImmediateAppendCommandListsExp>),
        as_callback(executed_at_once), kOptional},
-      // The parameters begin like those of CommandListImmediateAppendCommandListsExp.
+      // Its parameters begin like those of CommandListImmediateAppendCommandListsExp.
       {"CommandListImmediateAppendCommandListsWithParameters",
        as_callback(execute<newer::ImmediateAppendCommandListsExp>), as_callback(executed_at_once), kOptional},
   };

@@ -1,4 +1,4 @@
-// Hooks memory allocations and frees. Asks the driver for bytes and device before memory is freed.
+// Hooks memory allocations and frees. Before memory is freed, asks the driver for its size and device.
 #include "base/guard.h"
 #include "base/thread_state.h"
 #include "level_zero/devices.h"
@@ -12,7 +12,7 @@ namespace gpuprof::injection::level_zero {
 namespace {
 
 struct Memory {
-  uint64_t bytes;  // 0: nothing to report
+  uint64_t bytes;  // 0: there is nothing to report
   uint32_t device;
 };
 

@@ -1,4 +1,4 @@
-// Tracks the target's lists, queues, events and pools, also while recording is off.
+// Tracks the target's lists, queues, events and event pools, also while recording is off.
 #include "base/guard.h"
 #include "level_zero/commands.h"
 #include "level_zero/executions.h"
@@ -14,7 +14,8 @@ namespace {
 #define GPUPROF_CALLBACK_REST ze_result_t /*result*/, void* /*data*/, void** /*call*/
 #define GPUPROF_EPILOGUE_REST ze_result_t result, void * /*data*/, void **   /*call*/
 
-// Removes a list. Objects that end with their pool or context stay in the tables until a new one has their handle.
+// Removes a list. Only an explicit destroy call removes objects. Those that end with their pool or context stay in the
+// tables until a new object has the same handle.
 void remove(List* list) {
   if (list != nullptr) {
     drop_recorded(list);
@@ -145,7 +146,8 @@ void ZE_APICALL destroy_pool(ze_event_pool_destroy_params_t* call_with, GPUPROF_
   }
 }
 
-// Registers an event. Events of unknown pools (of another process, or older than the recording) stay unknown.
+// Registers an event. An event stays unknown if its pool is unknown: the pool is older than the recording or belongs to
+// another process.
 void ZE_APICALL event_created(ze_event_create_params_t* call_with, GPUPROF_EPILOGUE_REST) {
   const LockedCallback locked;
   if (result != ZE_RESULT_SUCCESS || *call_with->pphEvent == nullptr || !locked.held()) {
@@ -166,7 +168,7 @@ bool is_timed(ze_event_handle_t handle) {
   return event != nullptr && event->timed;
 }
 
-// Waits first for readouts that may still have to read the event's time.
+// First waits for readouts that still have to read the event's time.
 void ZE_APICALL destroy_event(ze_event_destroy_params_t* call_with, GPUPROF_CALLBACK_REST) {
   const Guard guard;
   if (!guard.entered()) {
@@ -248,7 +250,7 @@ struct Clone {
   ze_command_list_handle_t** clone;
 };
 
-// The clone signals the same events as the original.
+// The clone of a list signals the same events as the original.
 void ZE_APICALL list_cloned(Clone* call_with, GPUPROF_EPILOGUE_REST) {
   const LockedCallback locked;
   if (result != ZE_RESULT_SUCCESS || *call_with->clone == nullptr || !locked.held()) {
@@ -266,7 +268,7 @@ void ZE_APICALL list_cloned(Clone* call_with, GPUPROF_EPILOGUE_REST) {
   }
 }
 
-// A command of the list now signals another event than the one it was appended with.
+// Another event replaces the one with which the command was appended to the list.
 void ZE_APICALL signal_changed(ze_command_list_handle_t** list_of, GPUPROF_CALLBACK_REST) {
   const LockedCallback locked;
   List* list = locked.held() ? lists.find(**list_of) : nullptr;

@@ -1,4 +1,4 @@
-// Hooks calls in which the host waits for a device. With a timeout of 0 they do not wait.
+// Hooks calls in which the host waits for a device. Ignores calls with a timeout of 0, because they do not wait.
 #include "base/guard.h"
 #include "base/monotonic_clock.h"
 #include "level_zero/error_names.h"
@@ -14,7 +14,7 @@ namespace gpuprof::injection::level_zero {
 namespace {
 
 struct Wait {
-  uint64_t correlation;  // 0: no call
+  uint64_t correlation;
   uint64_t start_ns;
 };
 constinit thread_local Wait wait = {};
@@ -53,7 +53,7 @@ constexpr char kQueue[] = "zeCommandQueueSynchronize";
 constexpr char kList[] = "zeCommandListHostSynchronize";
 constexpr char kFence[] = "zeFenceHostSynchronize";
 
-// Reads the event's time now: the target may reuse the event next.
+// Reads the event's time now, because the target may reuse the event afterwards.
 void ZE_APICALL event_waited(ze_event_host_synchronize_params_t* call_with, ze_result_t result, void* /*data*/,
                              void** /*call*/) {
   const Guard guard;

@@ -17,7 +17,7 @@ struct MetricsApi {
 #define GPUPROF_ZET_MEMBER(name) decltype(&::name) name;  // NOLINT(bugprone-macro-parentheses)
   GPUPROF_ZET_FUNCTIONS(GPUPROF_ZET_MEMBER)
 #undef GPUPROF_ZET_MEMBER
-  // Null if the loader lacks these functions:
+  // The following functions are null if the loader lacks them:
   decltype(&::zetMetricGroupCalculateMultipleMetricValuesExp) calculate_multiple;
   ze_result_t(ZE_APICALL* enable_metrics)(zet_device_handle_t);  // zetDeviceEnableMetricsExp, of Level Zero 1.13
 };

@@ -12,15 +12,14 @@ namespace gpuprof::injection::level_zero {
 namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
-constexpr uint64_t kLagNs = 20 * kMillisecond;     // longest delay from taking a sample until it can be read
+constexpr uint64_t kLagNs = 20 * kMillisecond;     // A sample becomes readable at most this long after it was taken.
 constexpr uint64_t kRetryNs = 100 * kMillisecond;  // delay before a lost stream is reopened
-constexpr uint32_t kMaxTries = 100;                // limit of successive reopens without a read
-constexpr int kMaxReads = 64;                      // limit of reads of a stream per poll iteration
-constexpr uint32_t kPeriodNs = 100000;             // requested, in ns; drivers choose the nearest period they support
+constexpr uint32_t kMaxTries = 100;     // limit on successive attempts to reopen a stream without a successful read
+constexpr int kMaxReads = 64;           // limit on the reads of a stream per poll iteration
+constexpr uint32_t kPeriodNs = 100000;  // requested period in ns; a driver chooses the nearest period that it supports
 
 uint32_t off_reported = 0;  // atomic
 
-// Converts the recorder's period from cycles to ns.
 uint32_t wanted_period_ns(uint32_t device) {
   const gpuprof_options* wanted = options();
   const uint64_t cycles = wanted != nullptr ? wanted->sampling_period : 0;
@@ -63,8 +62,8 @@ void lose(SampledDevice& one, const MetricsApi& zet) {
   }
 }
 
-// Reads the stream; returns true if it is empty. Reads and discards samples while recording is off: otherwise the
-// samples would be reported later.
+// Reads the stream; returns true if it is then empty. While recording is off, also reads, but discards the samples.
+// Otherwise they would be reported when recording resumes.
 bool read_all(SampledDevice& one, StallWork* work, bool is_told) {
   for (int i = 0; i < kMaxReads && work->may_call(); ++i) {
     const StallStream::Read read = one.stream.read(*work->zet, one.group, work->buffers);
@@ -126,7 +125,7 @@ void read_stream(SampledDevice& one, StallWork* work) {
   }
   const uint64_t late = one.empty_ns > kLagNs ? one.empty_ns - kLagNs : 0;
   const uint64_t start = late > one.floor_ns ? late : one.floor_ns;
-  // When recording is switched off, the last window is still reported.
+  // When recording is switched off, the last window must still be reported.
   const bool on = active();
   const bool is_told = on || one.was_on;
   one.was_on = on;

@@ -1,4 +1,4 @@
-// A sampled device with its windows and its stream, which is opened again after a device loss.
+// A sampled device with its windows and its stream. If a device loss closes the stream, it is opened again.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace gpuprof::injection::level_zero {
 enum StreamState : uint32_t { kFree, kOpening, kOn, kRefused };
 
 struct SampledDevice {
-  uint32_t state;   // atomic StreamState
-  uint32_t device;  // device number
+  uint32_t state;  // atomic StreamState
+  uint32_t device;
   StallGroup group;
   StallStream stream;
   StallWindows windows;
-  uint64_t floor_ns;  // start of sampling: windows must not begin earlier
-  uint64_t empty_ns;  // last time that a read emptied the stream
+  uint64_t floor_ns;  // start of sampling; no window may begin earlier
+  uint64_t empty_ns;  // the last time at which a read emptied the stream
   uint64_t next_try_ns;
   uint32_t tries;
   bool lost;
@@ -27,9 +27,9 @@ struct StallWork {
   const MetricsApi* zet;
   StallBuffers* buffers;
   StallSums* sums;
-  bool (*may_call)();  // returns whether the driver may still be called
-  uint64_t drops;      // number of reads that reported missing samples
-  uint64_t reopened;   // streams opened again
+  bool (*may_call)();
+  uint64_t drops;  // number of reads in which the driver reported missing samples
+  uint64_t reopened;
 };
 
 // Opens the device's stream. Callable from any thread before the device is kOn.
@@ -39,7 +39,7 @@ void read_stream(SampledDevice& one, StallWork* work);
 // Closes the stream. The next read opens it again.
 void pause_stream(SampledDevice& one, StallWork* work);
 
-// Report why there are no samples. Only the first report of all devices is sent.
+// Report why there are no samples. All devices together send only the first report.
 void report_off(const char* reason, uint32_t device);
 void report_refusal(ze_result_t result, uint32_t device);
 void forget_refusals();

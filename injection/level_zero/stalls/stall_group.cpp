@@ -11,7 +11,7 @@ namespace {
 constexpr uint32_t kMaxGroups = 4096;
 constexpr char kName[] = "EuStallSampling";
 
-// An array on the target's heap, allocated on a thread of the target. get() returns null if memory is exhausted.
+// An array on the heap of the target, allocated on one of its threads. get() returns null if memory is exhausted.
 template <typename T>
 class Array {
  public:

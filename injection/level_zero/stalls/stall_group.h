@@ -1,4 +1,4 @@
-// Finds a device's metric group whose samples have addresses: "EuStallSampling" of Intel's driver.
+// Finds the metric group of a device whose samples have addresses. Intel's driver calls it "EuStallSampling".
 #pragma once
 
 #include "level_zero/stalls/metrics_api.h"
@@ -7,12 +7,12 @@
 namespace gpuprof::injection::level_zero {
 
 struct StallGroup {
-  zet_metric_group_handle_t handle = nullptr;  // null: the device has no such group
+  zet_metric_group_handle_t handle = nullptr;  // null if the device has no such group
   StallLayout layout;
   uint32_t reason_ids[kMaxReasons] = {};  // name ids
 };
 
-// Finds the group. Success with a null handle: the device has no such group.
+// Finds the group. If the device has no such group, succeeds with a null handle.
 ze_result_t find_stall_group(const MetricsApi& zet, ze_device_handle_t device, StallGroup* group);
 
 }  // namespace gpuprof::injection::level_zero

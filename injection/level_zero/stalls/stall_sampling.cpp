@@ -22,9 +22,9 @@ namespace {
 
 constexpr char kThreadName[] = "gpuprof-stalls";
 constexpr uint64_t kMillisecond = 1000000;
-constexpr uint64_t kPaceNs = 50 * kMillisecond;  // interval between reads
-// The streams are closed when this many successive polls find the recorder silent. More than one, because after Ctrl-Z
-// the recorder may resume later than the target.
+constexpr uint64_t kPaceNs = 50 * kMillisecond;
+// If this many successive polls find no heartbeat of the recorder, the streams are closed. One poll is not enough:
+// after Ctrl-Z, the recorder may resume later than the target.
 constexpr uint32_t kSilentPolls = 3;
 constexpr uint64_t kFlushWaitNs = 300 * kMillisecond;
 constexpr uint64_t kEndWaitNs = 1000 * kMillisecond;
@@ -39,15 +39,15 @@ struct ReaderMemory {
 
 struct Sampling {
   uint32_t wanted;      // atomic
-  uint32_t table_lock;  // held while a table entry is taken
+  uint32_t table_lock;  // held while a thread takes a table entry
   MetricsApi api;
-  uint64_t last_call_ns;  // atomic; no driver calls after this time; 0: no limit
+  uint64_t last_call_ns;  // Atomic. The driver must not be called after this time. 0: there is no limit.
   // Used only by the reader thread:
   uint32_t silent_polls;
   // Protected by the mutex:
   Stage stage;
-  uint32_t asked;   // requested reads
-  uint32_t served;  // completed requested reads
+  uint32_t asked;   // number of reads that other threads have requested
+  uint32_t served;  // number of requested reads that are complete
   // Used only by the reader thread:
   ReaderMemory* memory;
   StallWork work;
@@ -61,7 +61,7 @@ bool changed_made = false;
 
 // ---- the reader thread
 
-// Returns false after last_call_ns: streams that are then still open are left to the driver.
+// Returns false after last_call_ns. Streams that are then still open are left to the driver.
 bool may_call() {
   const uint64_t last = load_relaxed(&sampling.last_call_ns);
   return last == 0 || now_ns() < last;
@@ -75,7 +75,8 @@ void read_streams() {
   }
 }
 
-// Closes the streams while the recorder is silent: it may never return, and sampling for nobody must cost nothing.
+// Closes the streams while the recorder is silent. It may never return, and the target must not pay for samples that
+// nobody reads.
 void pause_streams() {
   for (SampledDevice& one : sampled) {
     if (load_acquire(&one.state) == kOn && !one.lost && may_call()) {
@@ -110,7 +111,7 @@ void report_counts() {
   meta("level_zero.stalls.malformed", malformed);
 }
 
-// Waits for the next read. Returns true if the thread must end.
+// Waits until the next read is due. Returns true if the thread must end.
 bool wait_for_next_read() {
   pthread_mutex_lock(&mutex);
   const uint64_t until = now_ns() + kPaceNs;
@@ -125,7 +126,7 @@ bool wait_for_next_read() {
 
 void* run(void* /*unused*/) {
   prctl(PR_SET_NAME, kThreadName);
-  const Guard guard;  // makes callbacks ignore this thread's own calls
+  const Guard guard;  // callbacks must ignore this thread's own calls
   bool ending = false;
   while (!ending) {
     ending = wait_for_next_read();
@@ -180,7 +181,7 @@ bool start_reader() {
   return true;
 }
 
-// Takes a free entry and sets it to kOpening. Returns null if the device has an entry already, or if the table is full.
+// Takes a free entry and sets it to kOpening. Returns null if the device already has an entry or the table is full.
 SampledDevice* take_place(uint32_t device) {
   if (!try_lock_long(&sampling.table_lock)) {
     report_off("another thread took too long to start sampling", device);
@@ -195,7 +196,7 @@ SampledDevice* take_place(uint32_t device) {
     }
     if (state == kFree) {
       free = &one;
-      break;  // later entries are also free
+      break;  // entries are taken in order, so all later ones are free
     }
   }
   if (free != nullptr) {
@@ -218,7 +219,7 @@ bool start_device(uint32_t device, ze_result_t* result) {
     return false;
   }
   if (sampling.api.enable_metrics != nullptr) {
-    sampling.api.enable_metrics(handle_of(device));  // no effect if metrics are already enabled
+    sampling.api.enable_metrics(handle_of(device));  // has no effect if metrics are already enabled
   }
   *result = find_stall_group(sampling.api, handle_of(device), &one->group);
   if (*result == ZE_RESULT_SUCCESS && one->group.handle != nullptr) {
@@ -244,7 +245,7 @@ bool start_device(uint32_t device, ze_result_t* result) {
   return true;
 }
 
-// Waits until `is_done` returns true, but at most `ns`. Call with the mutex held.
+// Waits until `is_done` returns true, for at most `ns`. Call it with the mutex held.
 template <typename Done>
 void wait_bounded(uint64_t ns, Done is_done) {
   const uint64_t until = now_ns() + ns;
@@ -290,7 +291,7 @@ void begin_stalls() {
   store_release(&sampling.wanted, 1U);
 }
 
-// The stream of a device includes its sub-devices. If the device has no stream, a sub-device may have one.
+// The stream of a device includes its sub-devices. If the device has no stream, its sub-devices may have one each.
 void sample_stalls(ze_device_handle_t handle) {
   if (load_acquire(&sampling.wanted) == 0 || handle == nullptr) {
     return;
@@ -356,7 +357,7 @@ void stalls_at_exit(uint64_t last_call_ns) {
   store_relaxed(&sampling.last_call_ns, last_call_ns);
 }
 
-// Resets the state only: streams, contexts and the thread belong to the parent.
+// Resets only the state. Streams, contexts and the thread belong to the parent process.
 void forget_stalls() {
   sampling = {};
   forget_refusals();

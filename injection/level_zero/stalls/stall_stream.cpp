@@ -79,7 +79,7 @@ StallStream::Read StallStream::read(const MetricsApi& zet, const StallGroup& gro
   return read;
 }
 
-// Asks for the number of values first, as drivers require.
+// A driver must first be asked for the number of values.
 ze_result_t StallStream::calculate(const MetricsApi& zet, const StallGroup& group, size_t bytes, StallBuffers* buffers,
                                    Read* read) {
   uint32_t total = 0;

@@ -8,7 +8,6 @@
 
 namespace gpuprof::injection::level_zero {
 
-// Buffers for a read, used by one thread.
 struct StallBuffers {
   static constexpr size_t kRawBytes = size_t{1} << 20;
   static constexpr uint32_t kValues = 1U << 19;
@@ -18,7 +17,7 @@ struct StallBuffers {
 
 class StallStream {
  public:
-  // Opens the stream. `period_ns`: requested period. On failure nothing stays open.
+  // Opens the stream with a period near `period_ns`. On failure nothing stays open.
   ze_result_t open(const MetricsApi& zet, ze_driver_handle_t driver, ze_device_handle_t device, const StallGroup& group,
                    uint32_t period_ns);
   void close(const MetricsApi& zet);
@@ -26,16 +25,16 @@ class StallStream {
   enum class Outcome : uint8_t { rows, nothing, lost };
   struct Read {
     Outcome outcome = Outcome::nothing;
-    bool dropped = false;                 // an unknown number of samples is missing before the next ones
+    bool dropped = false;                 // before these samples, an unknown number of samples is missing
     bool malformed = false;               // the driver returned inconsistent values
-    uint32_t sets = 0;                    // sets of rows: one per sub-device, or one for all
-    uint32_t count[kMaxSubDevices] = {};  // values per set; the sets are stored one after another
+    uint32_t sets = 0;                    // number of sets of rows: one set per sub-device, or one set for all
+    uint32_t count[kMaxSubDevices] = {};  // number of values in each set; `values` holds the sets one after another
   };
   // Reads new samples, as many as fit. Never waits.
   Read read(const MetricsApi& zet, const StallGroup& group, StallBuffers* buffers);
 
   [[nodiscard]] bool is_open() const { return streamer_ != nullptr; }
-  [[nodiscard]] uint32_t period_ns() const { return period_ns_; }  // as set by the driver
+  [[nodiscard]] uint32_t period_ns() const { return period_ns_; }  // the period that the driver has set
 
  private:
   ze_result_t calculate(const MetricsApi& zet, const StallGroup& group, size_t bytes, StallBuffers* buffers,

@@ -1,5 +1,5 @@
-// Sums samples by address and sub-device, so that each address is reported once. Does not allocate; the caller must
-// empty a full table.
+// Sums samples by address and sub-device, so that each address is reported once. Does not allocate memory. If the table
+// is full, the caller must empty it.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 namespace gpuprof::injection::level_zero {
 
 constexpr uint32_t kMaxReasons = 16;
-constexpr uint32_t kMaxSubDevices = 16;  // sub-devices of a device
+constexpr uint32_t kMaxSubDevices = 16;
 
 struct StallSample {
   uint64_t address = 0;
@@ -18,7 +18,7 @@ class StallSums {
  public:
   struct Sum {
     uint64_t address;
-    uint32_t sub_device_plus_one;  // number of the sub-device plus 1; 0: free entry
+    uint32_t sub_device_plus_one;  // number of the sub-device plus 1; 0: the entry is free
     uint32_t counts[kMaxReasons];
   };
 

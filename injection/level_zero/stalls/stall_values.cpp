@@ -5,7 +5,7 @@
 namespace gpuprof::injection::level_zero {
 namespace {
 
-// The hardware reports addresses in units of 8 bytes, usually only their low 29 bits.
+// The hardware reports addresses in units of 8 bytes, and usually only the low 29 bits.
 constexpr uint32_t kAddressShift = 3;
 constexpr uint64_t kMaxAddress = UINT64_MAX >> kAddressShift;
 
@@ -18,7 +18,7 @@ constexpr Word kWords[] = {{"Active", "active"},  {"ControlStall", "control"},  
                            {"SyncStall", "sync"}, {"InstrFetchStall", "inst_fetch"}, {"OtherStall", "other"},
                            {"PSDepStall", "tdr"}};
 
-// Checks the name, because headers define the type of this metric only since Level Zero 1.9.
+// Compares the metric's name, because headers have a type for this metric only since Level Zero 1.9.
 bool is_address(const zet_metric_properties_t& metric) {
   return strncmp(metric.name, "IP", sizeof(metric.name)) == 0;
 }

@@ -1,5 +1,5 @@
-// Interprets rows of Level Zero metrics, which a driver calculates from hardware samples: one metric is an address,
-// others are counts. Invalid rows are counted and ignored.
+// Interprets rows of values, one per metric, that a driver calculates from hardware samples. One metric is an address,
+// others are sample counts. The caller counts invalid rows and ignores them.
 #pragma once
 
 #include <level_zero/zet_api.h>
@@ -10,20 +10,20 @@
 
 namespace gpuprof::injection::level_zero {
 
-constexpr uint32_t kMaxMetrics = 64;         // limit for the metrics of a group
-constexpr uint32_t kNoReason = kMaxReasons;  // for a metric whose values are not sample counts
+constexpr uint32_t kMaxMetrics = 64;
+constexpr uint32_t kNoReason = kMaxReasons;  // value of StallLayout::reason for a metric that is not a sample count
 
 struct StallLayout {
   uint32_t metrics = 0;
   uint32_t address = 0;               // index of the address metric
-  uint32_t reason[kMaxMetrics] = {};  // per metric: index in StallSample::counts, or kNoReason
+  uint32_t reason[kMaxMetrics] = {};  // for each metric, its index in StallSample::counts, or kNoReason
   uint32_t reasons = 0;
 };
 
-// Returns the profile's name for a metric ("SbidStall" is "sbid"). Null: unknown.
+// Returns the profile's name for a metric: "sbid" for "SbidStall". Returns null for an unknown metric.
 const char* stall_name(const char* metric);
 
-// Builds the layout. Returns false if the metrics include no address or no count, or are too many.
+// Builds the layout. Returns false if there is no address, no sample count, or too many metrics.
 bool make_layout(const zet_metric_properties_t* metrics, uint32_t count, StallLayout* layout);
 
 // Reads a row. Returns false if its values do not match the layout.

@@ -10,7 +10,7 @@ namespace {
 
 uint32_t last_window = 0;  // atomic
 
-// All records use one ring, so that they are read in order.
+// All records use one ring, so that the recorder reads them in order.
 constexpr uint32_t kRing = 0;
 
 bool write(gpuprof_record* head, size_t bytes, const gpuprof_sample_reason* reasons, uint32_t count) {
@@ -31,8 +31,8 @@ void StallWindows::begin(uint32_t device, uint32_t whole, const uint32_t* parts,
   }
 }
 
-// Returns the index of the window for a driver's set of samples: set + 1 with one set per sub-device, else 0, the
-// device itself.
+// Returns the index in `windows_` for one of the driver's sets of samples. If there is a set per sub-device, this is
+// the sub-device's window (set + 1). Otherwise it is 0, the window of the device itself.
 uint32_t StallWindows::part_of_set(uint32_t set, uint32_t sets) const {
   return sets > 1 && sets == part_count_ ? set + 1 : 0;
 }
@@ -58,7 +58,7 @@ void StallWindows::add(const StallGroup& group, const StallStream::Read& read, c
         sums->add(part, sample);
       }
     }
-    if (left != 0) {  // an incomplete row
+    if (left != 0) {  // the last row is incomplete
       ++malformed_;
       ++windows_[part].dropped;
       values += left;
@@ -80,7 +80,7 @@ void StallWindows::emit(const StallGroup& group, uint32_t part, const StallSums:
       reasons[record.count++] = {group.reason_ids[i], sum.counts[i]};
       window.handed += sum.counts[i];
     } else {
-      window.dropped += sum.counts[i];  // the count does not fit into the record
+      window.dropped += sum.counts[i];  // the reason has no name id, so its samples cannot be reported
     }
   }
   if (record.count == 0) {
@@ -116,7 +116,7 @@ void StallWindows::close(const StallGroup& group, uint64_t start_ns, uint64_t en
     record.flags = GPUPROF_SAMPLE_WINDOW_NS;
     if (write(&record.header, sizeof(record), nullptr, 0)) {
       window = {};
-    } else {  // the ring is full, because the recorder is delayed: the next window includes this one
+    } else {  // The ring is full, because the recorder is delayed. So the next window includes this one.
       window.number = record.window;
       window.since_ns = record.start_ns;
     }

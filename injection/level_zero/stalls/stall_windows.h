@@ -1,4 +1,5 @@
-// Emits the samples of a device and its sub-devices in sampling windows: SAMPLES, then their SAMPLE_WINDOW.
+// Emits the samples of a device and its sub-devices in sampling windows: SAMPLES records, followed by the SAMPLE_WINDOW
+// of the window.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@ namespace gpuprof::injection::level_zero {
 
 class StallWindows {
  public:
-  // `parts`: numbers of the sub-devices. If there are none, samples belong to the device itself.
+  // `parts` are the numbers of the sub-devices. If there are none, samples belong to the device itself.
   void begin(uint32_t device, uint32_t whole, const uint32_t* parts, uint32_t count);
 
   // Adds rows. Each invalid row counts as one dropped sample.
@@ -26,10 +27,11 @@ class StallWindows {
 
  private:
   struct Window {
-    uint32_t number = 0;  // the window's number; 0: no SAMPLES emitted yet
+    uint32_t number = 0;  // 0: no SAMPLES record of this window has been emitted
     uint64_t handed = 0;
     uint64_t dropped = 0;
-    uint64_t since_ns = 0;  // start of earlier samples that did not fit into the ring; 0: all fitted
+    // Start of an earlier window that did not fit into the ring and is included in this one; 0: no such window.
+    uint64_t since_ns = 0;
   };
   [[nodiscard]] uint32_t part_of_set(uint32_t set, uint32_t sets) const;
   [[nodiscard]] uint32_t device_of(uint32_t part) const;
