@@ -175,7 +175,7 @@ def counts(options, check):
             return sum(line.get(field, 0) for line in tables.get(metric, []) if line["function"].split("(")[0] == kernel)
         sectors = "smsp__sass_sectors_mem_global"
         launches, warps = 2, 264 * 256 // 32
-        # Each warp makes a load and a store, which access 32 sectors each. Without the stride they would access 4.
+        # Each warp makes a load and a store. Each of them accesses 32 sectors; without the stride, it would access 4.
         check(total(sectors, "stride") == launches * warps * 2 * 32, f"stride: {total(sectors, 'stride')} sectors")
         check(total(sectors, "stride", "reference") == launches * warps * 2 * 4,
               f"stride: {total(sectors, 'stride', 'reference')} at best: 8 times as many as it needs")

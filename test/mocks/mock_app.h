@@ -98,7 +98,6 @@ inline void check(CUresult result, const char* what) {
 }
 #define CHECK(call) ::gpuprof::mock_app::check(call, #call)
 
-// The device, context and stream of one thread.
 struct Worker {
   explicit Worker(const Options& wanted) : options(wanted) {}
 

@@ -17,7 +17,6 @@
 namespace gpuprof::mock_app {
 namespace {
 
-// Runs one thread's work on its own device and stream.
 void work(Worker& worker, int index) {
   const Options& options = worker.options;
   if (index > 0) {

@@ -17,7 +17,7 @@ constexpr uint64_t fill_ns(uint64_t bytes) {
 // Time from the submission of a kernel to its start, if nothing runs before it.
 constexpr uint64_t kSubmitNs = 500;
 
-// Returns MOCK_CUDA_DEVICES (default: 2).
+// Returns the number that MOCK_CUDA_DEVICES gives (default: 2).
 int device_count();
 
 enum class Domain { driver = 1, runtime = 2 };
@@ -29,7 +29,7 @@ struct Call {
   uint32_t id;  // CUpti_CallbackId
   const char* name;
   const char* symbol;  // the kernel's symbol, for launches
-  CUcontext context;   // of the calling thread
+  CUcontext context;
   const void* params;  // layout of generated_cuda_meta.h; null if the mock does not provide them
   uint32_t correlation;
   int result;
@@ -76,7 +76,8 @@ struct ManagedOp {
   uint32_t device;
 };
 
-// `read` reports the node that cuGraphExecUpdate copies from. `params_set` then reports the executable graph's node.
+// cuGraphExecUpdate causes two events: `read` for the node that it copies from, then `params_set` for the executable
+// graph's node.
 enum class NodeEvent { created, cloned, destroyed, read, params_set };
 enum class ModuleEvent { loaded, unloading };
 enum class ContextEvent { created, destroying };

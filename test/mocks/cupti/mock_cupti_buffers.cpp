@@ -18,7 +18,8 @@
 namespace gpuprof::mock {
 namespace {
 
-// Finished work is collected when this many operations are pending, or twice as many as the last collection left.
+// Finished work is collected when this many operations are pending, or twice as many as were pending after the last
+// collection.
 constexpr size_t kCollectAfter = 64;
 
 struct Buffer {
@@ -47,7 +48,7 @@ struct Activity {
   size_t delivering = 0;
   size_t workers = 0;
   uint64_t records = 0;
-  uint64_t finished = 0;  // finished buffers
+  uint64_t finished = 0;  // number of finished buffers
   uint64_t dropped = 0;
 };
 

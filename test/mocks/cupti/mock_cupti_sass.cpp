@@ -32,7 +32,7 @@ constexpr uint64_t kFirstId = 0x700;
 
 struct Place {
   uint32_t offset;
-  uint64_t (*value)(size_t metric);  // per launch
+  uint64_t (*value)(size_t metric);  // returns the count of one launch
 };
 // A strided load at 0x10 that uses an eighth of each sector, and an instruction at 0x90 with half of its threads.
 constexpr Place kPlaces[] = {{0x10,

@@ -35,7 +35,7 @@ NOT_RUN = (
 NEEDS = ((" -p ", "ebpf"),)
 
 PAGES = ("README.md", "docs/cli.md", "docs/manual.roff")
-LAUNCHES = 60  # launches at each site of ./app
+LAUNCHES = 60
 MARK = "@@example@@"  # separates the results of a block's commands
 
 

@@ -15,7 +15,7 @@ import rig
 
 try:
     import jsonschema
-except ImportError:  # a Python that is not the distribution's lacks its packages
+except ImportError:  # only the distribution's Python has this package
     DISTRIBUTION = "/usr/bin/python3"
     if os.path.realpath(sys.executable) != os.path.realpath(DISTRIBUTION) and os.path.exists(DISTRIBUTION):
         os.execv(DISTRIBUTION, [DISTRIBUTION, *sys.argv])

@@ -83,7 +83,7 @@ int main(void) {
 
   put_kernel((uint32_t*)user, 0x8000);
   submit(0, 1, 20, AT(USER));
-  submit(1, 2, 20, AT(USER)); /* context 2 has the same VM */
+  submit(1, 2, 20, AT(USER)); /* context 2 has the same VM as context 1 */
   submit(0, 1, 20, AT(USER));
   submit(0, 3, 20, AT(USER)); /* context 3 has another VM */
 
@@ -104,7 +104,7 @@ int main(void) {
   put_older_kernel((uint32_t*)(user + 0x6000), 0, 1);
   submit(0, 1, 20, AT(USER) + 0x5000);
   submit(0, 1, 20, AT(USER) + 0x6000);
-  /* Context 3, in which no batch has set the base address. */
+  /* No batch of context 3 has set the base address. */
   submit(0, 3, 20, AT(USER) + 0x6000);
 
   submit(0, 1, 20, AT(NOT_MAPPED));

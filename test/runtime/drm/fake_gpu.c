@@ -35,7 +35,7 @@ struct ring {
   struct drm_gpu_scheduler scheduler;
   struct hrtimer timer;
   spinlock_t lock;       /* protects the members below */
-  struct list_head jobs; /* in the hardware; the first one runs */
+  struct list_head jobs; /* jobs in the hardware; the first one runs */
   u64 started_ns;
   u64 done;
   u64 busy_ns;
@@ -46,7 +46,7 @@ struct ring {
 struct job {
   struct drm_sched_job base;
   struct list_head link;
-  struct dma_fence* fence; /* the hardware fence */
+  struct dma_fence* fence;
   struct ring* ring;
   u64 duration_ns;
   bool by_worker;
@@ -336,7 +336,6 @@ static int on_release(struct inode* inode, struct file* file) {
   return 0;
 }
 
-/* Prints the fdinfo lines that all GPU drivers print. */
 static void show_fdinfo(struct seq_file* out, struct file* file) {
   const struct client* client = file->private_data;
   seq_printf(out, "drm-driver:\t" DRIVER "\ndrm-client-id:\t%llu\n", client->number);

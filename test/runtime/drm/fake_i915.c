@@ -71,7 +71,7 @@ static const struct dma_fence_ops fence_ops = {
     .get_timeline_name = fence_name,
 };
 
-/* Like in the real driver, this is a function of its own. The caller holds the engine's lock. */
+/* As in the real driver, this function is not inlined, so that it can be probed. The caller holds the engine's lock. */
 bool __i915_request_submit(struct i915_request* request);
 noinline bool __i915_request_submit(struct i915_request* request) {
   request->submitted = true;
@@ -185,7 +185,7 @@ noinline int i915_gem_do_execbuffer(struct drm_device* dev, struct drm_file* fil
   return late.result;
 }
 
-/* The objects of a file that hold batches, each at its address. */
+/* An open file, with its objects that hold batches, each at its address. */
 struct client {
   struct drm_file file; /* only fields that gpuprof reads are set */
   struct drm_i915_gem_exec_object2 objects[FAKE_GPU_OBJECTS];
@@ -215,7 +215,7 @@ static int submit_request(struct file* file, const void __user* from) {
   return i915_gem_do_execbuffer(&card.drm, &client->file, &args, objects);
 }
 
-/* The REAL functions have the names and arguments of i915's functions. */
+/* Functions marked REAL have the names and arguments of i915's functions. */
 #define REAL __attribute__((noipa))
 int i915_gem_context_create_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
 REAL int i915_gem_context_create_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
@@ -255,7 +255,8 @@ static int on_mmap(struct file* file, struct vm_area_struct* area) {
   return i915_gem_mmap(file, area);
 }
 
-/* Adds an object at an address: process memory (mapped by the driver if the object is odd), or no memory. */
+/* Adds an object at an address. Its memory is that of the process, or missing. If the object's number is odd, the
+ * driver maps it. */
 static int bind_memory(struct client* client, const void __user* from) {
   struct fake_gpu_bind wanted;
   struct drm_i915_gem_exec_object2* object;

@@ -41,7 +41,7 @@ struct stall_stream {
 static struct stall_stream stall_streams[FAKE_GPU_GTS];
 static struct drm_device* render;
 static bool paranoid;
-module_param(paranoid, bool, 0644); /* sampling is denied */
+module_param(paranoid, bool, 0644); /* if set, sampling is denied */
 
 static ssize_t read_stalls(struct file* file, char __user* to, size_t size, loff_t* offset) {
   struct stall_stream* stream = file->private_data;

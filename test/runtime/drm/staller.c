@@ -18,7 +18,7 @@
 #define VM 5
 #define MEMORY_BYTES 0x40000
 #define MEMORY_AT 0x100000000ull /* GPU address of the memory */
-#define CHAINED 0x8000ull        /* addresses of kernels, starting with this one */
+#define CHAINED 0x8000ull        /* this and the following constants are addresses of kernels */
 #define LATE 0x20000ull
 #define TWICE 0x40000ull
 #define IN_OBJECT 0x60000ull
@@ -254,7 +254,7 @@ __attribute__((noinline)) void drivers_own(void) {
   sleep_ms(200);
   push(0, 65, DRIVERS_OWN, SYNC, 1);
   sleep_ms(700);
-  push(0, 5, DRIVERS_OWN, CONTROL, 1); /* belongs to no job */
+  push(0, 5, DRIVERS_OWN, CONTROL, 1); /* these samples belong to no job */
   wait_idle();
 }
 
@@ -305,8 +305,8 @@ __attribute__((noinline)) void gone(void) {
   queues[0] = queue;
 }
 
-/* Submits batches that jump to themselves, call themselves, are noise or at unbound addresses, and binds all addresses.
- * gpuprof must record these jobs like others. */
+/* Submits batches that jump to themselves, call themselves, hold random bytes, or lie at unbound addresses. Then
+ * binds memory to all addresses. gpuprof must record these jobs like others. */
 __attribute__((noinline)) void hostile(void) {
   put_jump(words(0x30000), MEMORY_AT + 0x30000);
   put_jump(words(0x31000), MEMORY_AT + 0x31000);

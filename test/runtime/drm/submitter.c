@@ -84,7 +84,8 @@ static void create_queues(void) {
   }
 }
 
-/* Submits jobs until the file exists, which the test creates once the profile has this function, by unwind tables. */
+/* Submits jobs until the file exists. The test creates it once a stack in the profile has this function: the
+ * recorder then has the program's unwind tables. */
 __attribute__((noinline)) void warm_up(const char* until) {
   for (int i = 0; access(until, F_OK) != 0; ++i) {
     submit(0, 100);

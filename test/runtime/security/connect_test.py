@@ -306,7 +306,7 @@ class Connect(rig.RuntimeTest):
         hello = self.hello(children(recorder.pid)[0])
         answers = [user.python(CALLER, name, hello, capture_output=True, text=True).stdout.strip()
                    for user in (self.victim, self.stranger)]
-        self.assertEqual(answers, [str(wire_layout.WELCOME.size), "0"])  # the target's user is answered
+        self.assertEqual(answers, [str(wire_layout.WELCOME.size), "0"])  # the recorder answers only the target's user
         open(self.go, "w", encoding="ascii").close()
         recorder.communicate(timeout=60)
 

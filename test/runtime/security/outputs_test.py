@@ -88,7 +88,7 @@ class OutputsTest(rig.RuntimeTest):
         self.addCleanup(process.kill)
         return process
 
-    # Links
+    # Tests with links.
 
     def test_a_strangers_link_at_the_output_name_is_replaced(self):
         for what, command in self.writers("").items():
@@ -159,7 +159,7 @@ class OutputsTest(rig.RuntimeTest):
             self.assertEqual(first_bytes(device), before)
             self.assertTrue(stat.S_ISBLK(os.lstat(device).st_mode))
 
-    # Pipes
+    # Tests with pipes.
 
     def test_a_strangers_pipe_is_refused_at_once(self):
         pipe = self.in_sticky("pipe")

@@ -317,7 +317,6 @@ static const struct {
 };
 enum { kAssemblies = sizeof(kAssembly) / sizeof(kAssembly[0]) };
 
-// Nests all assembly functions on one stack.
 FRAME void nested(void* left) {
   STACK_ENTER;
   const intptr_t i = (intptr_t)left;

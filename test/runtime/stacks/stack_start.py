@@ -13,7 +13,8 @@ LOAD = 1
 
 # The code after the call of a thread's function in clone and clone3: exit (system call 60) with its return value.
 AFTER_THREAD = re.compile(rb"\x48?\x89\xc7\xb8\x3c\x00\x00\x00\x0f\x05")
-MOST_BEFORE = 2  # bytes from a frame's address, which may be inside the call instruction, to that code
+# A frame's address can be this many bytes before that code, because it may be inside the call instruction.
+MOST_BEFORE = 2
 
 
 @functools.lru_cache(maxsize=None)

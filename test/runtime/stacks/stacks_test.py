@@ -33,7 +33,7 @@ LAUNCH = "cuLaunchKernel"
 KNOWN_MS = (300, 2000)  # the second value is tried if the recorder was delayed
 LIBRARIES = 150  # the recorder makes unwind tables for each
 NOTE = b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0"  # precedes a build id of 20 bytes in a file
-RANDOM_STACKS = 500  # in ctest
+RANDOM_STACKS = 500  # number of stacks if ctest runs the test
 RANDOM_BATCH = 2000  # stacks per recording
 
 LIBC = re.compile(r"(libc|ld-linux|libpthread|libstdc\+\+)")

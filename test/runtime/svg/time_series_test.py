@@ -126,7 +126,7 @@ class TimeSeries(unittest.TestCase):
         self.open()
         self.drag(41, 58)  # from the lower cell of one column to the upper cell of another
         self.check_selected(41, 58)
-        self.drag(99, 80)  # dragged backwards
+        self.drag(99, 80)
         self.check_selected(80, 99)
         self.drag(7, 7)
         self.check_selected(7, 7)

@@ -236,7 +236,7 @@ TEST_CASE("a device whose busy and idle time do not add up to the recorded time 
   const std::string end = "END;9;3;3;65;2;0;0\n";
   CHECK(aggregate_text(good + "WINDOW;0;100\n" + end).info.warnings.empty());
   CHECK(aggregate_text(good + "WINDOW;0;60\nWINDOW;70;110\n" + end).info.warnings.empty());
-  CHECK(aggregate_text(good + "WINDOW;0;60\n").info.warnings.empty());  // a truncated profile
+  CHECK(aggregate_text(good + "WINDOW;0;60\n").info.warnings.empty());  // the profile has no END: it was truncated
   const auto idle = aggregate_text(good + "WINDOW;0;100\nIDLE;1;2;0;1\n" + end).info.warnings;
   REQUIRE(idle.size() == 1);
   CHECK(idle[0] == "device 1 was busy for 5 ns and idle for 96 ns, but the recorded windows last 100 ns");

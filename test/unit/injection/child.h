@@ -42,7 +42,7 @@ pid_t fork_child(const Environment& environment, const Body& body) {
 
 struct Program {
   pid_t pid = -1;
-  UniqueFd output;  // stdout
+  UniqueFd output;  // the child's stdout
 };
 
 inline Program start_program(const std::vector<std::string>& command, const Environment& environment) {

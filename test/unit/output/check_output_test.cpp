@@ -61,7 +61,6 @@ class Made {
     std::map<uint32_t, uint64_t> by_reason;
   };
 
-  // Sets the stall samples of the last kernel.
   void stalls(const Samples& before, const Samples& after) {
     for (const Samples* samples : {&before, &after}) {
       StallSums& sums = comparison.kernels.back().stalls[samples == &before ? 0 : 1];

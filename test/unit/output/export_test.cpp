@@ -43,7 +43,7 @@ TEST_CASE("fields of a protocol buffer are encoded as its specification says") {
 }
 
 TEST_CASE("text compressed by gzip is unpacked to the same text") {
-  // The profile reader unpacks its input.
+  // The test reads the packed profile with the profile reader, which unpacks it.
   std::string profile = "GPUPROF;3.0\n";
   for (int i = 0; i < 100'000; ++i) {
     profile += "META;key;" + std::to_string(i * 7919) + "\n";

@@ -135,7 +135,8 @@ struct RandomProfile {
       std::vector<profile::FrameId> lines(below(4));
       std::generate(lines.begin(), lines.end(), [this] { return one_of(frames_); });
       add(profile::GpuPlace{fresh(gpu_places_), or_none(modules_), name(), any(), name(), lines});
-      if (below(2) == 0) {  // no text: merging would give it to all equal locations
+      // This instruction has no text, because merging would give the text to all equal locations.
+      if (below(2) == 0) {
         add(profile::GpuInstruction{gpu_places_.back(), profile::StringId{}, or_none(gpu_places_), name()});
       }
       add(profile::GpuCount{processes_.back(), devices_.back(), gpu_places_.back(), strings_.back(),

@@ -132,7 +132,7 @@ TEST_CASE("rights on the folders of a path are checked, too") {
   if (!needs_root()) {
     return;
   }
-  TemporaryDirectory directory;  // 0700
+  TemporaryDirectory directory;  // its mode is 0700
   const std::string plain = copy(directory, "plain.so", 0644);
   CHECK(open_regular(FileAccess{}, plain));
   CHECK_FALSE(open_regular(FileAccess{kOwnRoot, FileRights{kUser, kUser, {}, 0}}, plain));

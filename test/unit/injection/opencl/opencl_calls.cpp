@@ -15,7 +15,7 @@
 
 namespace {
 
-constexpr size_t kBytes = 4096;  // size of the copied buffer
+constexpr size_t kBytes = 4096;
 constexpr size_t kItems = 64;
 
 struct World {
