@@ -119,7 +119,7 @@ class Try:
 
     @staticmethod
     def first_child(pid):
-        """Returns a child that does not log yet, or None."""
+        """Returns the first child of the process, which may not log yet, or None."""
         try:
             with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
                 children = file.read().split()

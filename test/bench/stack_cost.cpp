@@ -75,7 +75,8 @@ struct Work {
   long climb = 0;
 };
 
-// Launches from `levels` more frames and returns from them. So with --climb, that many frames are new at each launch.
+// Calls itself through `levels` frames, launches, and returns. So with --climb, that many frames are new at each
+// launch.
 __attribute__((noinline)) void climb_and_launch(const Work& work, long levels, long number) {
   if (levels > 0) {
     climb_and_launch(work, levels - 1, number);

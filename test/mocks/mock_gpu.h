@@ -50,7 +50,7 @@ struct Op {
   uint64_t bytes;
   uint64_t graph_node;
   uint32_t graph;     // id of the executable graph
-  bool of_body;       // whether it is in the body of a conditional node: its record then has no correlation id
+  bool of_body;       // true: the work is in the body of a conditional node, so its record has no correlation id
   uint8_t copy_kind;  // CUpti_ActivityMemcpyKind
   uint32_t module;    // module id of a kernel
   const char* name;   // owned by the module: the memory is reused after the module is unloaded
@@ -114,6 +114,7 @@ uint32_t mock_cuda_captures();
 bool mock_cuda_ready();
 // Simulates a page fault: the GPU or the CPU touches a page of managed memory, and the page migrates there.
 CUresult mock_cuda_page_fault(CUdeviceptr address, size_t bytes, bool by_gpu);
-// The per-thread default stream variants: cuda.h declares them only for programs compiled with that default stream.
+// These variants use the per-thread default stream. cuda.h declares them only for programs compiled with that default
+// stream.
 CUresult mock_cuda_launch_per_thread(CUfunction function, CUstream stream);
 }

@@ -210,7 +210,7 @@ void write(Activity& a, const Pending& pending, bool finished) {
   }
 }
 
-// Writes a record whose fields are all known, such as one of a CPU call.
+// Writes a record at once, because all its fields are known, as in a record of a CPU call.
 template <typename Record>
 void write_at_once(Activity& a, const Record& record) {
   uint8_t* place = a.request == nullptr ? nullptr : room_for(a, std::this_thread::get_id(), sizeof(record));

@@ -48,7 +48,8 @@ using Key = std::tuple<uint64_t, std::string, uint32_t, size_t>;  // code, funct
 struct Context {
   bool enabled = false;
   std::map<Key, uint64_t> counted;
-  std::map<Key, uint64_t> told;  // the counts that a flush returns; counts made after its size query are lost
+  // The counts that the current flush returns. Its size query takes them; later counts are lost.
+  std::map<Key, uint64_t> told;
 };
 
 struct Sass {

@@ -31,7 +31,7 @@ struct ZeFaults {
   bool stalls_absent = false;      // no device has EU stall metrics
   bool stalls_no_library = false;  // the driver lacks its metrics library
   bool stalls_denied = false;      // the user may not sample
-  bool stalls_busy = false;        // another process samples
+  bool stalls_busy = false;        // another process is already sampling
   bool stalls_drop = false;        // samples are missing in the first read
   bool stalls_lost = false;        // the device is lost at the first read
   bool stalls_wrong = false;       // the first values are malformed
@@ -254,7 +254,7 @@ void fill_newer_pools(void** table, uint32_t version);
 void fill_newer_events(void** table, uint32_t version);
 void fill_exp(void** list_exp_table);
 
-// These functions fill parts of the tables. They are defined in the files that hold the entries' functions.
+// Each function fills a part of the tables. It is defined in the file with the functions of that part.
 void fill(ze_command_list_dditable_t& table);
 void fill(ze_event_dditable_t& table);
 void fill(ze_event_pool_dditable_t& table);

@@ -11,7 +11,8 @@
 namespace gpuprof::mock {
 namespace {
 
-constexpr uint64_t kFirstAddress = 0x800000010000;  // bit 47 is set, so a canonical address would be negative
+// Bit 47 is set, so the canonical form of the address has all upper bits set.
+constexpr uint64_t kFirstAddress = 0x800000010000;
 constexpr uint64_t kModuleBytes = 0x10000;
 constexpr uint64_t kKernelBytes = 0x400;
 

@@ -262,7 +262,7 @@ class Unrecorded(rig.RuntimeTest):
 
     @rig.requires("opencl", "root", "program:unshare")
     def test_a_library_that_is_hidden_in_the_process_s_namespace_is_the_reason(self):
-        # The example may be below /tmp, which the mount hides: the shell opens it first.
+        # The example may be below /tmp, which the mount hides. So the shell opens the example first.
         script = 'exec 3<"$0"; mount -t tmpfs none /tmp && exec /proc/self/fd/3 --launches 100'
         profile, stderr = self.record(["unshare", "-m", "sh", "-c", script, rig.EXAMPLE],
                                       env={**os.environ, "TMPDIR": "/tmp"})

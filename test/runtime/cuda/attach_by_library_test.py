@@ -62,7 +62,7 @@ class RecordAttach(rig.RuntimeTest):
             stderr = self.record(process.pid, 10000)
             self.assertIn("target: still running", stderr)
             self.assertEqual(self.assert_durations(stderr).meta()["target.exit_status"], ["still running"])
-            # Waits until the library's threads have ended. One new thread, of the mock, remains.
+            # Waits until the library's threads have ended. One new thread remains: that of the mock.
             self.assertTrue(rig.wait_for(lambda: len(rig.threads(process.pid) - before) <= 1))
         self.assertIsNone(process.poll(), "Ctrl-C has reached the target")
         with open(f"/proc/{process.pid}/maps", encoding="utf-8") as maps:

@@ -25,7 +25,7 @@ MOCKS = os.environ["MOCK_CUDA_DIR"]
 INJECTION = os.environ["CUPTI_INJECTION"]
 FACTS_OF_STATUS = ("SigBlk", "SigIgn", "SigCgt")
 
-# Like mock_cuda_app with --sleep-ms, but ends on request.
+# A program like mock_cuda_app with --sleep-ms, but it ends on request.
 IDLE_APP = """
 import ctypes, sys
 cuda = ctypes.CDLL("libcuda.so.1")

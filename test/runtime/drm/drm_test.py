@@ -36,7 +36,7 @@ PATHS = [
     (("main", "train", "backward", "submit"), 1, 40, 10_000_000),
 ]
 JOBS = sum(path[2] for path in PATHS)
-OF_KERNEL = 4  # in both processes, a Linux kernel thread also queues two jobs
+OF_KERNEL = 4  # for each of the two processes, a Linux kernel thread also queues two jobs
 
 FUNCTIONS = r"""
 section doctor.fake

@@ -18,7 +18,7 @@
 #include <uapi/drm/xe_drm.h>
 #define DRIVER "xe"
 #define NODE "fake_xe"
-#define CLIENTS_BEFORE 1000 /* so that client ids differ from the driver's own numbers */
+#define CLIENTS_BEFORE 1000 /* client ids are larger, so that they differ from the driver's own numbers */
 #define RING_NAMES \
   { "rcs3", "ccs12" } /* engine class and queue number */
 #else
@@ -384,13 +384,13 @@ static int __init fake_gpu_init(void) {
   for (i = 0; i < FAKE_GPU_RINGS; ++i) {
     error = start_ring(&rings[i], ring_names[i]);
     if (error) {
-      return error; /* no cleanup: the machine is discarded */
+      return error; /* no cleanup: the virtual machine is discarded */
     }
   }
   error = start_stalls(&device->dev);
   return error ? error : misc_register(&node);
 }
 
-module_init(fake_gpu_init); /* without an exit: the machine is discarded */
+module_init(fake_gpu_init); /* no exit function: the virtual machine is discarded */
 MODULE_DESCRIPTION("A GPU without hardware, for the tests of gpuprof");
 MODULE_LICENSE("Dual MIT/GPL");

@@ -44,7 +44,7 @@ struct fake_gpu_bind {
 struct fake_gpu_object {
   __u32 object; /* chosen by the caller */
   __u32 pad;
-  __u64 offset; /* result */
+  __u64 offset; /* result: the file offset */
 };
 
 /* i915: gives a VM to a context, through a list of extensions or by its number. */

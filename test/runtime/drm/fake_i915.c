@@ -27,7 +27,7 @@ struct intel_engine_cs {
   char name[8];
   struct hrtimer timer;
   spinlock_t lock;           /* protects the members below */
-  struct list_head requests; /* unfinished; the first ones are in the hardware */
+  struct list_head requests; /* unfinished requests; the first ones are in the hardware */
   unsigned int submitted;
   u64 started_ns;
   u64 done;
@@ -161,7 +161,7 @@ static void submit_late(struct work_struct* work) {
   late->result = add_request(&late->submit);
 }
 
-/* Has the name and arguments of the real function. buffers_ptr points to the fake driver's own data. */
+/* This function has the name and arguments of the real one. `buffers_ptr` points to the fake driver's own data. */
 int i915_gem_do_execbuffer(struct drm_device* dev, struct drm_file* file, struct drm_i915_gem_execbuffer2* args,
                            struct drm_i915_gem_exec_object2* exec);
 noinline int i915_gem_do_execbuffer(struct drm_device* dev, struct drm_file* file,
@@ -185,7 +185,7 @@ noinline int i915_gem_do_execbuffer(struct drm_device* dev, struct drm_file* fil
   return late.result;
 }
 
-/* An open file, with its objects that hold batches, each at its address. */
+/* An open file of the device. Each of its objects is at an address, and may hold a batch. */
 struct client {
   struct drm_file file; /* only fields that gpuprof reads are set */
   struct drm_i915_gem_exec_object2 objects[FAKE_GPU_OBJECTS];
@@ -246,7 +246,7 @@ REAL void i915_driver_postclose(struct drm_device* dev, struct drm_file* file) {
 
 int i915_gem_mmap(struct file* file, struct vm_area_struct* area);
 REAL int i915_gem_mmap(struct file* file, struct vm_area_struct* area) {
-  void* memory = vmalloc_user(area->vm_end - area->vm_start); /* never freed: the machine is discarded */
+  void* memory = vmalloc_user(area->vm_end - area->vm_start); /* never freed: the virtual machine is discarded */
   area->vm_pgoff = 0;
   return memory ? remap_vmalloc_range(area, memory, 0) : -ENOMEM;
 }
@@ -403,6 +403,6 @@ static int __init fake_i915_init(void) {
   return misc_register(&node);
 }
 
-module_init(fake_i915_init); /* without an exit: the machine is discarded */
+module_init(fake_i915_init); /* no exit function: the virtual machine is discarded */
 MODULE_DESCRIPTION("i915 without hardware, for the tests of gpuprof");
 MODULE_LICENSE("Dual MIT/GPL");

@@ -346,7 +346,7 @@ int main(void) {
   late();
   twice();
   in_object();
-  sleep_ms(3000); /* until samples of the kernel that reused() replaces are attributed */
+  sleep_ms(3000); /* long enough for samples of the kernel that reused() replaces to be attributed */
   reused();
   rebound();
   mapped_again();

@@ -20,8 +20,8 @@
 static int gpu = -1;
 static unsigned queues[FAKE_GPU_RINGS] = {1, 2}; /* the exec queue of each ring */
 
-/* A wrapper, as in real programs. ioctl() has no frame, so a walk by frame pointers misses this function, its caller.
- */
+/* Real programs have such a wrapper. ioctl() has no frame, so a walk by frame pointers misses its caller, which is
+ * this function. */
 __attribute__((noinline)) int gpu_ioctl(int gpu, unsigned long command, void* argument) {
   int result = ioctl(gpu, command, argument);
   __asm__ volatile("" ::: "memory");

@@ -45,9 +45,9 @@ SCHEMA = {
               4: ("rel_pc", "uint64"), 5: ("source_path_iid", "uint64"), 6: ("line_number", "uint32")},
     "Callstack": {1: ("iid", "uint64"), 2: ("frame_ids", "repeated uint64")},
 }
-BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4  # TrackEvent.Type
-CLEARED, NEEDED = 1, 2  # TracePacket.SequenceFlags
-REALTIME, MONOTONIC = 1, 3  # BuiltinClock
+BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4  # constants of TrackEvent.Type
+CLEARED, NEEDED = 1, 2  # constants of TracePacket.SequenceFlags
+REALTIME, MONOTONIC = 1, 3  # constants of BuiltinClock
 
 
 def varint(data, at):

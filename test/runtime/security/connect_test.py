@@ -393,7 +393,7 @@ class Connect(rig.RuntimeTest):
         os.rename(folder + "/address.new", folder + "/address")
         self.assertTrue(rig.wait_for(lambda: os.path.exists(folder + "/written")))
         self.wait_until_refused()
-        for entry in glob.glob("/proc/[0-9]*"):  # ends the process that writes
+        for entry in glob.glob("/proc/[0-9]*"):  # the loop ends the process that still writes
             kill_if(int(entry[6:]), self.victim.uid)
         profile, stderr = self.finish_changing(recorder, pid)
         self.assertEqual([frame for stack in profile.stacks.values() for frame in stack

@@ -199,7 +199,7 @@ class OutputsTest(rig.RuntimeTest):
         os.mkfifo(pipe)
         reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
         self.addCleanup(os.close, reader)
-        long_name = "x" * 100_000  # part of the profile, which then exceeds a pipe's capacity
+        long_name = "x" * 100_000  # this name makes the profile larger than a pipe's capacity
         recording = self.start([rig.GPUPROF, "record", "-o", pipe, "--", "sh", "-c", f": {long_name}; : >ended"],
                                start_new_session=True)
         self.assertTrue(rig.wait_for(lambda: os.path.exists(os.path.join(self.folder, "ended"))))

@@ -8,7 +8,7 @@ import functools
 import re
 import struct
 
-START_BYTES = 64  # more than _start has, but too little for other code to be mistaken for it
+START_BYTES = 64  # _start has fewer bytes; with a larger value, other code could be mistaken for _start
 LOAD = 1
 
 # The code after the call of a thread's function in clone and clone3: exit (system call 60) with its return value.

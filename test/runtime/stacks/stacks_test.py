@@ -200,7 +200,7 @@ class Stacks(rig.RuntimeTest):
         if not os.path.exists(command[0]):
             self.skipTest(f"{os.path.basename(command[0])} was not built: its compiler is missing")
         path = os.path.join(self.folder, "expected")
-        if os.path.exists(path):  # targets append to the file of another recording
+        if os.path.exists(path):  # a target would append to the file of an earlier recording
             os.unlink(path)
         environment = {**os.environ, "LD_LIBRARY_PATH": MOCKS, "STACKS_EXPECTED": path, **(variables or {})}
         profile, stderr = self.record(command, [f"--stacks={engine}"], env=environment, **options)

@@ -13,7 +13,7 @@ import unittest
 import rig
 import webdriver
 
-SAMPLES = os.environ.get("SAMPLE_SVG", "build/test/runtime/svg/sample_svg")  # draws the samples
+SAMPLES = os.environ.get("SAMPLE_SVG", "build/test/runtime/svg/sample_svg")  # this program draws the samples
 SCREENSHOTS = pathlib.Path(os.environ.get("SCREENSHOTS", "build/test/runtime/svg/screenshots"))
 
 FRAMES = """

@@ -13,7 +13,7 @@ import webdriver
 from svg_test import SCREENSHOTS, twice
 
 SLICE_NS = 250_000_000
-SLICES = 150  # drawn as columns of two slices
+SLICES = 150  # the slices are drawn as columns of two
 
 
 def profile(slices):

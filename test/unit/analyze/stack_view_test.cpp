@@ -121,7 +121,6 @@ class Stacks {
   profile::StringId kernel_{};
 };
 
-// Returns the shown frames of one stack, separated by spaces.
 std::string shown_frames(const std::vector<std::string>& words, const StackOptions& options) {
   const Aggregate rows = test::read_all(Stacks().stack(words).text());
   StackView view(rows.tables, options);
@@ -200,7 +199,7 @@ TEST_CASE("stacks of threads begin after the thread start functions") {
   CHECK(shown_frames({"[libc.so.6+0x89134]", "[libc.so.6+0x10a7dc]", "worker"}, {}) == "worker");
   CHECK(shown_frames({"x:[no Python frames]", "clone3", "worker"}, {}) == "[no Python frames] worker");
   CHECK(shown_frames({"[truncated]", "[libc.so.6+0x41c93]", "my_compare"}, {}) ==
-        "[truncated] [libc.so.6+0x41c93] my_compare");  // libc called back; the beginning of the stack is unknown
+        "[truncated] [libc.so.6+0x41c93] my_compare");  // a call back from libc, in a stack whose beginning is unknown
   // If a stack has only thread start functions, they are shown.
   CHECK(shown_frames({"clone3", "start_thread"}, {}) == "clone3 start_thread");
   CHECK(shown_frames({"worker", "main_loop"}, {}) == "worker main_loop");

@@ -21,7 +21,7 @@ TEST_CASE("access to performance counters is read from the driver's parameters")
   CHECK(nvidia(machine, "performance counters").state == State::info);
   machine.file("/proc/driver/nvidia/params", "ResmanDebugLevel: 4294967295\nRmProfilingAdminOnly: 1\n");
   CHECK(nvidia(machine, "performance counters").state == State::limited);
-  CHECK(nvidia(machine, "performance counters", "200000").state == State::ok);  // CAP_SYS_ADMIN
+  CHECK(nvidia(machine, "performance counters", "200000").state == State::ok);  // the user has CAP_SYS_ADMIN
   machine.file("/proc/driver/nvidia/params", "RmProfilingAdminOnly: 0\n");
   CHECK(nvidia(machine, "performance counters").state == State::ok);
 }

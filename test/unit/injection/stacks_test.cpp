@@ -424,7 +424,7 @@ TEST_CASE("the marks that are sent for a module are bytes of its file") {
     CHECK(number < GPUPROF_MAX_MODULES);
     CHECK((module.start % 4096 == 0 && module.end % 4096 == 0 && module.offset % 4096 == 0));
     CHECK(module.start < module.end);
-    CHECK(module.marks.size() >= 3);  // only 3 of the 4 marks if the library has no build id
+    CHECK(module.marks.size() >= 3);  // a library without a build id has only 3 of the 4 marks
     std::ifstream file(module.path, std::ios::binary);
     for (const auto& [offset, wanted] : module.marks) {
       std::string bytes(wanted.size(), 0);

@@ -194,7 +194,8 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 TEST_CASE("rows have the names of their devices, even beyond the capacity of the name cache") {
   constexpr size_t kDevices = 300;
-  constexpr size_t kNameBytes = size_t{100} << 10U;  // exceeds the shown length of a name; 300 of them exceed the cache
+  // This is longer than a name that is shown, and 300 such names exceed the cache.
+  constexpr size_t kNameBytes = size_t{100} << 10U;
   static_assert(kDevices * (size_t{64} << 10U) > output::FactTexts::kMostBytes);
   auto reader = test::open_text(profile_of_devices(kDevices, kNameBytes));
   REQUIRE(reader);

@@ -1,4 +1,4 @@
-// Tests that files are opened with the rights of the process that maps them. They need root.
+// Tests that files are opened with the rights of the process that maps them. The tests need root.
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/mman.h>

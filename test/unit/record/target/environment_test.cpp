@@ -39,7 +39,7 @@ TEST_CASE("a misspelt variable is reported with the closest known one") {
 
 TEST_CASE("values that would be ignored are reported") {
   if (gpuprof::backend::make_all().size() < 2) {
-    return;  // built without CUPTI
+    return;  // gpuprof was built without CUPTI
   }
   CHECK(message_on("GPUPROF_CUPTI_DOMAINS=driver").empty());
   CHECK(message_on("GPUPROF_CUPTI_DOMAINS=none").empty());
