@@ -1,4 +1,3 @@
-// Opens the input of the targets that read a profile.
 #pragma once
 
 #include <sys/mman.h>

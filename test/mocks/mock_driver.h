@@ -44,7 +44,7 @@ struct CUgraphNode_st {
   uint64_t id;        // the graph's id in the upper half
   uint64_t original;  // id of the node that this one was copied from
   gpuprof::mock::OpKind kind;
-  const char* name;  // name of the kernel function
+  const char* name;
   uint64_t ns;
   gpuprof::mock::Op op;  // bytes and direction of a copy
   // The following fields are set only in conditional nodes.

@@ -48,7 +48,7 @@ struct Activity {
   size_t delivering = 0;
   size_t workers = 0;
   uint64_t records = 0;
-  uint64_t finished = 0;  // number of finished buffers
+  uint64_t finished = 0;
   uint64_t dropped = 0;
 };
 

@@ -80,7 +80,6 @@ class Windows(rig.RuntimeTest):
                 stdin=null, stdout=null, stderr=null)
         self.addCleanup(process.kill)
         self.assertTrue(rig.wait_for(lambda: os.path.exists(os.path.join(self.folder, "pid"))))
-        # The profile may appear after the command has started.
         self.assertTrue(rig.wait_for(lambda: os.path.exists(self.profile_path)))
         return process
 

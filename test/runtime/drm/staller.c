@@ -108,7 +108,6 @@ static uint32_t* words(unsigned offset) {
   return (uint32_t*)(memory + offset);
 }
 
-/* Writes a batch that reaches its kernel by three jumps. */
 static void write_chain(unsigned offset, uint64_t start) {
   put_jump(words(offset), MEMORY_AT + offset + 0x1000);
   put_jump(words(offset + 0x1000), MEMORY_AT + offset + 0x2000);

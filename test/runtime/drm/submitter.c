@@ -18,7 +18,7 @@
 #define VM 5
 
 static int gpu = -1;
-static unsigned queues[FAKE_GPU_RINGS] = {1, 2}; /* the exec queue of each ring */
+static unsigned queues[FAKE_GPU_RINGS] = {1, 2};
 
 /* Real programs have such a wrapper. ioctl() has no frame, so a walk by frame pointers misses its caller, which is
  * this function. */

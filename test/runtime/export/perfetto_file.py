@@ -114,7 +114,7 @@ class Trace:
         self.tracks, self.slices, self.counters, self.clocks = {}, [], collections.defaultdict(list), {}
         self.events = []
         self.instants = []  # (path of the track, name)
-        self.stacks = {}  # call stack -> its Frames
+        self.stacks = {}
         self.lots = 0
         self.default_clock = self.primary_clock = None
         for packet in decode("Trace", data)["packet"]:

@@ -31,7 +31,7 @@ class Attach(rig.RuntimeTest):
         # has a stack.
         self.assertTrue(rig.wait_for(lambda: rig.has_line(self.profile_path, "USTACK")))
         target.communicate(timeout=60)
-        _, stderr = recorder.communicate(timeout=60)  # the recorder ends when the process ends
+        _, stderr = recorder.communicate(timeout=60)
         self.assertEqual((target.returncode, recorder.returncode), (0, 0), stderr)
         folded = rig.parse_folded(self.gpuprof("flame", "-i", self.profile_path))
         for site in ("assemble", "solve"):

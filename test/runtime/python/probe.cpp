@@ -145,7 +145,6 @@ extern "C" void probe_threads(int rounds) {
   }
 }
 
-// Returns the number of CODE records so far.
 extern "C" uint64_t probe_records() {
   return probe().records;
 }

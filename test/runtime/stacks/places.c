@@ -164,7 +164,6 @@ void process_cases(void) {
   STACK_LEAVE;
 }
 
-// Returns the number of pages in [begin, end) that are not in memory.
 static long pages_out(uintptr_t begin, uintptr_t end) {
   long out = 0;
   const int map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);

@@ -270,7 +270,7 @@ TEST_CASE("coverage is the share of GPU work with a stack") {
         .info.covered.percent();
   };
   const std::string three = "GPU;0;1;3;3;1;1;0;0;0\n";  // three launches with a stack
-  CHECK(percent("") == 0);                              // no GPU work
+  CHECK(percent("") == 0);
   CHECK(percent(three) == 100);
   CHECK(percent(three + "GPU;0;2;1;1;1;1;0;0;0\n") == 75);
   CHECK(percent(three + "GPU;0;7;1;1;1;1;0;0;0\n") == 75);  // the fourth work item has no sampled stack

@@ -21,7 +21,6 @@ inline void set_environment(const Environment& environment) {
   }
 }
 
-// Returns the child's wait status.
 inline int wait_for(pid_t pid) {
   int status = -1;
   waitpid(pid, &status, 0);

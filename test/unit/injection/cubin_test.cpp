@@ -12,7 +12,6 @@ using gpuprof::injection::cupti::can_launch_kernels;
 
 namespace {
 
-// Builds a file with one section header and the name of its section.
 std::string cubin_with(const std::string& section) {
   Elf64_Ehdr header = {};
   memcpy(header.e_ident, ELFMAG, SELFMAG);

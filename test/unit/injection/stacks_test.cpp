@@ -51,7 +51,6 @@ size_t depth_of(const Source& source, const gpuprof_launch& launch) {
   return found == source.stacks.end() ? 0 : found->second.words.size();
 }
 
-// Counts launches without a stack, with an unknown stack, or with a truncated one.
 int faults(const Source& source) {
   int count = 0;
   for (const gpuprof_launch& launch : source.launch_records) {

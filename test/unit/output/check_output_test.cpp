@@ -152,7 +152,6 @@ Made inconclusive() {
   return made;
 }
 
-// Builds a verdict whose kernel, function and file names an attacker has chosen.
 Made hostile() {
   const std::string name =
       "\x1b[31m<script>alert(1)</script>]]>&amp;|@team `x` ![a](b)\n::error::%0A\xff\xe2\x80\xae\xef\xbf\xbf\"'";

@@ -166,7 +166,6 @@ TEST_CASE("a profile whose weights exceed the signed 64 bits of pprof is rejecte
 
 namespace {
 
-// Builds a profile of `count` devices with names of `name_bytes` each. Each device has two WORK records.
 std::string profile_of_devices(size_t count, size_t name_bytes) {
   std::string text = "GPUPROF;3.0\n";
   for (size_t i = 1; i <= count; ++i) {

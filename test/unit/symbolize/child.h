@@ -47,6 +47,6 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-std::string fixture(const std::string& name);  // returns the path of a built fixture
+std::string fixture(const std::string& name);
 
 }  // namespace gpuprof::symbolize::test

@@ -7,7 +7,6 @@ using namespace gpuprof::unwind;
 
 namespace {
 
-// Returns the rules of one function at 0x4000, 0x40 bytes long, with these instructions.
 Rules of_instructions(const std::vector<uint8_t>& instructions) {
   return rules_of(FrameBytes().usual_cie().function(0x4000, 0x40, instructions).bytes);
 }

@@ -19,9 +19,9 @@ using gpuprof::test::Rig;
 namespace {
 
 constexpr uint64_t kLoadedMs = 1'000'000;
-constexpr uint32_t kJobs = 1;             // the source that samples
-constexpr uint32_t kCode = 2;             // the source that loads code
-constexpr uint64_t kKernelBytes = 0x240;  // size of each kernel
+constexpr uint32_t kJobs = 1;  // the source that samples
+constexpr uint32_t kCode = 2;  // the source that loads code
+constexpr uint64_t kKernelBytes = 0x240;
 constexpr uint64_t kBase = 0x800000010000;
 constexpr uint64_t kCanonical = 0xffff000000000000;
 constexpr uint32_t kScale = 21;  // this and the next three constants are name ids
