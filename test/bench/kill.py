@@ -36,7 +36,7 @@ class Broken(Exception):
 
 
 class Late(Broken):
-    """A profile lacks more work than a kill may lose on an idle machine."""
+    """Raised if a profile lacks more work than a kill may lose on an idle machine."""
 
 
 def require(condition, text, error=Broken):
@@ -183,7 +183,7 @@ class Try:
 
 
 class OpenclTry(Try):
-    """Kills a program under PoCL that runs in a loop. It has no log: the profile must reach to the last second."""
+    """Kills a program that loops under PoCL. The program has no log, so its profile must reach to the last second."""
 
     def command(self):
         return ["sh", "-c", 'while :; do "$0" --launches 200 >/dev/null 2>&1; done', self.options.opencl]

@@ -250,7 +250,7 @@ class User(Test):
 
 
 class Root(Test):
-    """If root is not needed, one notice is printed after sudo, once on a machine, except with -q or --user."""
+    """If gpuprof runs under sudo but does not need root, it says so once on a machine, but never with -q or --user."""
 
     TEXT = b"root is not needed"
     MARK = "/var/cache/gpuprof/root-mentioned"

@@ -158,7 +158,7 @@ def mismatch(names, wanted, ours):
 
 
 def cut_difference(frames, functions, ours):
-    """Returns what is wrong with a stack that may be cut anywhere if it is marked as truncated."""
+    """Returns what is wrong with a stack, or None. The stack may be cut anywhere if it is marked as truncated."""
     fault = difference(frames, functions, ours)
     cuts = ((BROKEN, *functions[at:]) for at in range(1, len(functions)))
     return None if fault is None or any(difference(frames, cut, ours) is None for cut in cuts) else fault
