@@ -68,7 +68,7 @@ def main():
                     record = [] if gpuprof is None else [gpuprof, "record", "-q", "-o", profile, *options.record, "--"]
                     figures[case][name].append(percentile_of([*record, *shlex.split(text)], env))
             order = order[1:] + order[:1]
-            for case, _ in cases:  # prints after each round, so that an interrupted run has results
+            for case, _ in cases:  # results are printed after each round, in case the run is interrupted
                 print_case(case, figures[case])
 
 

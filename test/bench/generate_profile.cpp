@@ -21,7 +21,7 @@ constexpr uint32_t kDepth = 40;
 constexpr uint32_t kFrames = 2000;
 constexpr uint32_t kKernels = 200;
 
-// A portable random generator: the profile is the same on every machine.
+// This random generator is portable, so the profile is the same on every machine.
 struct Random {
   uint64_t state = 88172645463325252U;
   uint32_t below(uint32_t limit) {
@@ -36,8 +36,8 @@ enum class Kind { gpu, stall };
 
 struct Shape {
   uint32_t stacks = 0;
-  uint32_t places = 0;  // number of sampled code locations
-  uint32_t works = 0;   // number of WORK records, at least one per stack
+  uint32_t places = 0;
+  uint32_t works = 0;
   uint64_t in_slice = 100'000;
   Kind kind = Kind::gpu;
 };
@@ -107,7 +107,6 @@ class Generator {
     }
   }
 
-  // Defines the sampled code locations of each kernel and the stall reasons.
   void define_places() {
     p::format_line(p::GpuModule{p::GpuModuleId{1}, string("kernels.cl"), p::StringId{}}, out_);
     for (uint32_t i = 1; i <= kKernels; ++i) {

@@ -15,7 +15,7 @@ TORCH_STEP = os.path.join(HERE, "..", "..", "examples", "python", "torch_step.py
 PYTHON_EXAMPLES = os.path.join(HERE, "..", "..", "examples", "python")
 TRITON_KERNEL = os.path.join(HERE, "..", "..", "examples", "python", "triton_kernel.py")
 
-# The kernels of examples/cuda/stalls.cu. One of the listed reasons must be the most frequent.
+# For each kernel of examples/cuda/stalls.cu, one of the listed stall reasons must be the most frequent one.
 EXPECTED = {"chase": ("long_scoreboard",), "meet": ("barrier",), "grind": ("math_pipe_throttle",),
             "collide": ("short_scoreboard", "mio_throttle")}
 P10 = r"10th percentile ([0-9.]+)"
@@ -44,7 +44,7 @@ def sums(rows, key):
 
 
 def record(gpuprof, check, scratch, command, *options, mode="--pc-sampling"):
-    """Records and returns the profile's path and report, or None."""
+    """Makes a recording. Returns the profile's path and the report, or (None, None) if the recording failed."""
     profile = os.path.join(scratch, "profile.txt")
     done = run([gpuprof, "record", "-o", profile, mode, *options, "--", *command])
     last = [line for line in done.stderr.splitlines() if line.strip()]
@@ -175,7 +175,7 @@ def counts(options, check):
             return sum(line.get(field, 0) for line in tables.get(metric, []) if line["function"].split("(")[0] == kernel)
         sectors = "smsp__sass_sectors_mem_global"
         launches, warps = 2, 264 * 256 // 32
-        # Each warp makes a load and a store, which access 32 sectors each. Without the stride they would access 4.
+        # Each warp makes a load and a store. Each of them accesses 32 sectors; without the stride, it would access 4.
         check(total(sectors, "stride") == launches * warps * 2 * 32, f"stride: {total(sectors, 'stride')} sectors")
         check(total(sectors, "stride", "reference") == launches * warps * 2 * 4,
               f"stride: {total(sectors, 'stride', 'reference')} at best: 8 times as many as it needs")
@@ -221,7 +221,7 @@ def other_compilers(options, check):
 
 
 def transformer(options, check):
-    """Checks a Llama model of transformers, from the Python line to the stall."""
+    """Checks the call paths of a Llama model (transformers), from the Python line to the stall reason."""
     if run(["python3", "-c", "import transformers"]).returncode != 0:
         print("skip  transformers: python3 has none", flush=True)
         return

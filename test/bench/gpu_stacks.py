@@ -40,7 +40,7 @@ UNDER = {PROTON.name: "proton", TORCH_PROFILER.name: "torch-profiler"}
 STACK_VARIANTS = [overhead.Variant(f"--stacks={name}", [f"--stacks={name}"], {})
                   for name in ("none", "inproc", "bpf", "fp")]
 STEP_VARIANTS = [overhead.NATIVE, overhead.FLOOR, *STACK_VARIANTS, PROTON, TORCH_PROFILER]
-MOST_OF_NATIVE = 1.20  # limit for a launch-bound step with complete stacks
+MOST_OF_NATIVE = 1.20  # the highest accepted ratio to the native time, for a launch-bound step with complete stacks
 
 
 class StepCase(overhead.Case):

@@ -36,7 +36,7 @@ class Broken(Exception):
 
 
 class Late(Broken):
-    """A profile lacks more work than a kill may lose on an idle machine."""
+    """Raised if a profile lacks more work than a kill may lose on an idle machine."""
 
 
 def require(condition, text, error=Broken):
@@ -119,7 +119,7 @@ class Try:
 
     @staticmethod
     def first_child(pid):
-        """Returns a child that does not log yet, or None."""
+        """Returns the first child of the process, which may not log yet, or None."""
         try:
             with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
                 children = file.read().split()
@@ -183,7 +183,7 @@ class Try:
 
 
 class OpenclTry(Try):
-    """Kills a program under PoCL that runs in a loop. It has no log: the profile must reach to the last second."""
+    """Kills a program that loops under PoCL. The program has no log, so its profile must reach to the last second."""
 
     def command(self):
         return ["sh", "-c", 'while :; do "$0" --launches 200 >/dev/null 2>&1; done', self.options.opencl]

@@ -20,7 +20,8 @@ import sys
 import tempfile
 import time
 
-Variant = collections.namedtuple("Variant", "name record env")  # record: options of gpuprof record; None: native
+# `record` has options of gpuprof record; None means a native run.
+Variant = collections.namedtuple("Variant", "name record env")
 NATIVE = Variant("native", None, {})
 FLOOR = Variant("CUPTI activity alone", ["--stacks=none"], {"GPUPROF_CUPTI_DOMAINS": "none"})
 INJECTION = Variant("injection alone", ["--stacks=none"], {})

@@ -33,7 +33,7 @@ import tempfile
 
 SKIPPED = 77
 JOB_SECONDS = 300
-LEAST_LAG = 0.05  # the threshold of `ranks`: smaller lags are ignored
+LEAST_LAG = 0.05  # `ranks` ignores smaller lags
 DEFAULTS = {"opencl": {"ranks": 4, "steps": 400, "work": 1_500_000}, "cuda": {"ranks": 2, "steps": 2000, "work": 500_000}}
 
 

@@ -10,9 +10,9 @@ import os
 import subprocess
 import sys
 
-# name: the arguments of generate_profile: records, stacks, kind, places, works
+# The values are arguments of generate_profile: records, stacks, kind, places, works.
 INPUTS = {
-    "gpu": "{n} 10000 gpu",  # 478 MB of ten million rows
+    "gpu": "{n} 10000 gpu",  # ten million rows make a file of 478 MB
     "works": "{n} 10000 gpu 200 {works}",
     "stalls": "{stalls} 200 eustall {places}",
     "stacks": "{stalls} {places} eustall",

@@ -54,7 +54,8 @@ CUfunction open_device() {
 template <size_t Number>
 __attribute__((noinline)) void launch_from(CUfunction function) {
   check(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr), "cuLaunchKernel");
-  // The number keeps the functions from being merged. Code after the call prevents a tail call, which has no frame.
+  // The number differs in each instance of this template, so the instances are not merged. Code after the call
+  // prevents a tail call, which would have no frame.
   asm volatile("" ::"i"(Number) : "memory");
 }
 
@@ -74,7 +75,8 @@ struct Work {
   long climb = 0;
 };
 
-// Launches from `levels` more frames and returns from them. So with --climb, that many frames are new at each launch.
+// Calls itself through `levels` frames, launches, and returns. So with --climb, that many frames are new at each
+// launch.
 __attribute__((noinline)) void climb_and_launch(const Work& work, long levels, long number) {
   if (levels > 0) {
     climb_and_launch(work, levels - 1, number);

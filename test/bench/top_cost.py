@@ -18,7 +18,7 @@ import sys
 import tempfile
 import termios
 
-DRAWN = "call path"  # text on the screen of --top
+DRAWN = "call path"  # the screen of --top contains this text
 
 
 def run(command):

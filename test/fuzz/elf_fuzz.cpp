@@ -84,7 +84,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (const auto module = ElfModule::of_memory({bytes.begin(), bytes.end()}, "[vdso]", in_memory); module) {
     check_frames(*module, maps, addresses);
   }
-  // libdw reads only files, so the input is written to one in memory.
+  // libdw reads only files, so the input is written to a file in memory.
   const auto file = std::make_shared<MappedFile>();
   file->path = "/mapped/file.so";
   file->fd.reset(::memfd_create("fuzz", MFD_CLOEXEC));

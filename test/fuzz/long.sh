@@ -38,7 +38,6 @@ take_turn() {
   local corpus=$FOLDER/$name seeds=()
   mkdir -p "$corpus"
   if [[ -d test/fuzz/corpus/$name ]]; then seeds+=("test/fuzz/corpus/$name"); fi
-  # If a target fails, the script goes on with the next target.
   "$program" -max_total_time="$seconds" -entropic=0 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
     -artifact_prefix="$FOLDER/crashes/$name-" "$corpus" "${seeds[@]}" >"$FOLDER/$name.log" 2>&1 ||
     { echo "$name: failed, see $FOLDER/$name.log"; cp "$FOLDER/$name.log" "$FOLDER/crashes/$name-$(date +%s).log"; }

@@ -36,7 +36,7 @@ void each_line(std::string_view text, Use use) {
   }
 }
 
-// Formats the mapping like the kernel.
+// Formats the mapping as the kernel prints it in /proc/PID/maps.
 std::string printed(const MapsLine& line) {
   char numbers[128];
   std::snprintf(numbers, sizeof numbers, "%" PRIx64 "-%" PRIx64 " r-%cp %" PRIx64 " %x:%x %" PRIu64 " ", line.start,
@@ -64,7 +64,6 @@ void maps_lines(std::string_view text) {
   });
 }
 
-// A temporary file. Each input replaces the content of the file.
 class File {
  public:
   File() : fd_(::mkstemp(path_)) { require(fd_ >= 0); }

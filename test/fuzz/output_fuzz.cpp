@@ -133,7 +133,6 @@ void exports(const analyze::Aggregate& rows) {
   }
 }
 
-// Returns a run to compare with: one kernel launched from one stack.
 const compare::Run& small_run() {
   static const compare::Run run = [] {
     constexpr std::string_view kProfile =
@@ -177,7 +176,7 @@ void differences(std::span<const compare::Run> before, std::span<const compare::
   require(!output::diff_svg(lines, !same, "").empty());
 }
 
-// Checks the verdict on three old and three new runs, the fewest that can have one. `same`: both sides are equal.
+// Checks the verdict on three old and three new runs; fewer runs cannot have a verdict. `same`: both sides are equal.
 void verdict(const std::vector<compare::Run>& before, const std::vector<compare::Run>& after, bool same) {
   const compare::Comparison all = compare::compare(before, after);
   const compare::Judgement judgement = compare::judge(all, {});

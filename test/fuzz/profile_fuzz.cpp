@@ -32,7 +32,6 @@ std::string rewrite(std::string_view text) {
   }
 }
 
-// Checks that a rewritten text does not change if it is rewritten again.
 void write_and_read_again(std::string_view text) {
   const std::string once = rewrite(text);
   require(once.empty() || once == text || rewrite(once) == once);
@@ -73,7 +72,6 @@ analyze::Weight folded(const analyze::Aggregate& rows, analyze::Measure measure,
   return analyze::fold(rows, {.measure = measure, .stacks = {.lines = lines}}).tree.total();
 }
 
-// Checks that folding keeps the sum of each measure that the profile has.
 void require_folded_sums(const analyze::Aggregate& rows, bool lines) {
   using analyze::Measure;
   const analyze::Weight gpu = folded(rows, Measure::gpu, lines);

@@ -1,4 +1,3 @@
-// Opens the input of the targets that read a profile.
 #pragma once
 
 #include <sys/mman.h>
@@ -25,7 +24,8 @@ inline UniqueFd descriptor_of(std::string_view text) {
   return fd;
 }
 
-// One input in 64 is read through a descriptor, the others from memory: a file costs more than most inputs.
+// Only one input in 64 is read through a descriptor, because making a file costs more than reading most inputs. The
+// others are read from memory.
 inline Result<profile::Reader> open(std::string_view text, profile::ReaderOptions options = {}) {
   return text.size() % 64 == 0 ? profile::Reader::open(descriptor_of(text), "fuzz", options)
                                : profile::Reader::open_text(text, "fuzz", options);

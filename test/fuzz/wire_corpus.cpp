@@ -97,7 +97,7 @@ WireBytes graph_cycle() {
   return wire;
 }
 
-// Sends work in bodies of conditional nodes. Launches are separated by a copy, by their own work, or not.
+// Sends work in bodies of conditional nodes. Between two launches there is a copy, their own work, or nothing.
 WireBytes graph_bodies() {
   WireBytes wire;
   wire.name(1, "body").name(2, "other");
@@ -267,7 +267,6 @@ WireBytes loaded_kernels() {
   return wire;
 }
 
-// Sends instruction counts of a known and of an unknown function.
 WireBytes counts() {
   WireBytes wire = kernels();
   wire.name(4, "smsp__sass_inst_executed");

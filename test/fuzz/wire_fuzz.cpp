@@ -100,7 +100,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   require(gpuprof::record::decode_records(1, bytes, correlator, counts) <= size);
   gpuprof::backend::Counters counters;
-  counters.launches = counts.records;  // an arbitrary number of launches
+  counters.launches = counts.records;
   counters.counts[GPUPROF_COUNT_CAPTURED] = counts.malformed;
   correlator.on_counters(1, counters);
   correlator.end_iteration();

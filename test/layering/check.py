@@ -64,7 +64,7 @@ def backend_of(path):
 
 
 def may_include(name, own, allowed):
-    """Returns whether a row allows a header: by its name or its folder. A folder may include its own headers."""
+    """Returns whether a row allows a header, by its name or its folder. A folder may include its own headers."""
     parts = name.split("/")
     above = {"/".join(parts[:length]) for length in range(1, len(parts))}
     return name in allowed or own in above or bool(above & allowed)

@@ -17,7 +17,7 @@ import sys
 
 FOLDERS = ("src", "injection", "bpf")
 SUFFIXES = (".h", ".cpp", ".c")
-# Copies of third-party interfaces.
+# These files copy third-party interfaces, so names in them may have no user.
 FOREIGN = re.compile(r"injection/cupti/api/|bpf/vmlinux_min\.h|src/backend/drm/stalls/xe_uapi\.h")
 
 TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.']*|::|->|\S")
@@ -173,7 +173,8 @@ def dead_names(root):
         for name, line, kind in declarations(text):
             if users.get(name, set()) - {path, *own} or words[path][name] > 1 or for_tests(text, line):
                 continue
-            used = sum(words[other][name] for other in own) > (1 if kind == "prototype" else 0)  # the definition is not a use
+            # The definition itself is not a use.
+            used = sum(words[other][name] for other in own) > (1 if kind == "prototype" else 0)
             if not used:
                 faults.append(f"{path}:{line}: {'only tests use' if name in tested else 'nothing uses'} {name}")
             elif kind == "prototype" and name not in tested:

@@ -62,11 +62,11 @@ struct Count {
 };
 
 struct Totals {
-  uint64_t launches = 0;  // calls, including those that became nodes or failed
+  uint64_t launches = 0;  // launch calls, including those that became graph nodes or failed
   uint64_t captured = 0;
   uint64_t failed = 0;
   std::map<std::string, Count> ops;
-  std::map<std::string, Count> host;  // ns is 0, as durations are unpredictable
+  std::map<std::string, Count> host;  // the ns of each Count are 0, because durations are unpredictable
 
   void add(const std::string& name, uint64_t ns, uint64_t bytes) { add(ops[name], {1, ns, bytes}); }
   void add_host(const std::string& name, uint64_t count, uint64_t bytes) { add(host[name], {count, 0, bytes}); }
@@ -98,7 +98,6 @@ inline void check(CUresult result, const char* what) {
 }
 #define CHECK(call) ::gpuprof::mock_app::check(call, #call)
 
-// The device, context and stream of one thread.
 struct Worker {
   explicit Worker(const Options& wanted) : options(wanted) {}
 

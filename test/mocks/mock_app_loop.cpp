@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMaxStacks = 16;
 constexpr uint64_t kSecond = 1000000000;
-constexpr uint64_t kTickNs = 500000;  // the thread makes all launches of such an interval together, then sleeps
+constexpr uint64_t kTickNs = 500000;  // the thread makes all launches of one interval together, then sleeps
 constexpr uint64_t kLoopNs = 1000;
 
 uint64_t now_ns() {

@@ -110,7 +110,6 @@ void three_sites(Worker& worker) {
   }
 }
 
-// Queues work on all streams, so that it runs at the same time.
 __attribute__((noinline)) void many_streams(Worker& worker) {
   std::vector<CUstream> streams(static_cast<size_t>(worker.options.streams));
   for (CUstream& stream : streams) {

@@ -17,7 +17,6 @@
 namespace gpuprof::mock_app {
 namespace {
 
-// Runs one thread's work on its own device and stream.
 void work(Worker& worker, int index) {
   const Options& options = worker.options;
   if (index > 0) {
@@ -38,8 +37,8 @@ void work(Worker& worker, int index) {
   worker.synchronize();
 }
 
-// Forks a child, which cannot use CUDA because its parent does. The child must not crash or be counted, nor wait at its
-// end for threads of the parent. `by_system_call`: no fork handlers run.
+// Forks a child, which cannot use CUDA because its parent does. The child must not crash or be counted, and must not
+// wait for threads of the parent when it ends. If `by_system_call` is set, no fork handlers run.
 void use_in_child(const Worker& worker, bool by_system_call) {
   const pid_t child = by_system_call ? static_cast<pid_t>(syscall(SYS_fork)) : fork();
   if (child == 0) {

@@ -30,7 +30,7 @@ CUresult fill(CUstream stream, uint64_t bytes) {
   return put(stream, OpKind::fill, fill_ns(bytes), op);
 }
 
-// Waits for the queued work of a blocking variant. Tools get no separate callback for the wait.
+// Waits for the queued work, as the blocking variant of a call does. Tools get no separate callback for the wait.
 CUresult finished(CUresult result) {
   if (result == CUDA_SUCCESS) {
     const CUstream_st* stream = stream_of(nullptr);

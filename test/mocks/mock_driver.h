@@ -17,7 +17,7 @@
 #include "mock_gpu.h"
 
 struct CUfunc_st {
-  const char* name;  // see keep_name()
+  const char* name;  // made by keep_name()
   uint64_t ns;
   uint32_t module;
 };
@@ -34,7 +34,7 @@ struct CUstream_st {
   uint32_t id;
   CUctx_st* context;
   uint64_t free_at_ns;  // end of all work queued so far
-  CUgraph capturing;    // null: not capturing
+  CUgraph capturing;    // the graph that the stream is capturing, or null
 };
 struct CUevent_st {
   uint64_t at_ns;
@@ -44,7 +44,7 @@ struct CUgraphNode_st {
   uint64_t id;        // the graph's id in the upper half
   uint64_t original;  // id of the node that this one was copied from
   gpuprof::mock::OpKind kind;
-  const char* name;  // name of the kernel function
+  const char* name;
   uint64_t ns;
   gpuprof::mock::Op op;  // bytes and direction of a copy
   // The following fields are set only in conditional nodes.
@@ -54,7 +54,7 @@ struct CUgraphNode_st {
 };
 struct CUgraph_st {
   uint32_t id;
-  uint32_t made;  // nodes made so far
+  uint32_t made;
   std::vector<std::unique_ptr<CUgraphNode_st>> nodes;
 };
 struct CUgraphExec_st : CUgraph_st {};

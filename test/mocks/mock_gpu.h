@@ -17,7 +17,7 @@ constexpr uint64_t fill_ns(uint64_t bytes) {
 // Time from the submission of a kernel to its start, if nothing runs before it.
 constexpr uint64_t kSubmitNs = 500;
 
-// Returns MOCK_CUDA_DEVICES (default: 2).
+// Returns the number that MOCK_CUDA_DEVICES gives (default: 2).
 int device_count();
 
 enum class Domain { driver = 1, runtime = 2 };
@@ -29,7 +29,7 @@ struct Call {
   uint32_t id;  // CUpti_CallbackId
   const char* name;
   const char* symbol;  // the kernel's symbol, for launches
-  CUcontext context;   // of the calling thread
+  CUcontext context;
   const void* params;  // layout of generated_cuda_meta.h; null if the mock does not provide them
   uint32_t correlation;
   int result;
@@ -50,7 +50,7 @@ struct Op {
   uint64_t bytes;
   uint64_t graph_node;
   uint32_t graph;     // id of the executable graph
-  bool of_body;       // whether it is in the body of a conditional node: its record then has no correlation id
+  bool of_body;       // true: the work is in the body of a conditional node, so its record has no correlation id
   uint8_t copy_kind;  // CUpti_ActivityMemcpyKind
   uint32_t module;    // module id of a kernel
   const char* name;   // owned by the module: the memory is reused after the module is unloaded
@@ -76,7 +76,8 @@ struct ManagedOp {
   uint32_t device;
 };
 
-// `read` reports the node that cuGraphExecUpdate copies from. `params_set` then reports the executable graph's node.
+// cuGraphExecUpdate causes two events: `read` for the node that it copies from, then `params_set` for the executable
+// graph's node.
 enum class NodeEvent { created, cloned, destroyed, read, params_set };
 enum class ModuleEvent { loaded, unloading };
 enum class ContextEvent { created, destroying };
@@ -113,6 +114,7 @@ uint32_t mock_cuda_captures();
 bool mock_cuda_ready();
 // Simulates a page fault: the GPU or the CPU touches a page of managed memory, and the page migrates there.
 CUresult mock_cuda_page_fault(CUdeviceptr address, size_t bytes, bool by_gpu);
-// The per-thread default stream variants: cuda.h declares them only for programs compiled with that default stream.
+// These variants use the per-thread default stream. cuda.h declares them only for programs compiled with that default
+// stream.
 CUresult mock_cuda_launch_per_thread(CUfunction function, CUstream stream);
 }

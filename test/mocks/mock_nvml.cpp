@@ -79,7 +79,7 @@ int nvmlDeviceGetUtilizationRates(Device* device, Utilization* used) {
 int nvmlDeviceGetClockInfo(Device* device, int type, unsigned* mhz) {
   expect_open("nvmlDeviceGetClockInfo");
   if (type != 1 || device->index != 0) {
-    return 2;  // a query for another clock, or for the clock of an idle device
+    return 2;  // NVML_ERROR_INVALID_ARGUMENT: the query is for another clock, or for an idle device
   }
   while (std::strcmp(plan(), "hang") == 0) {
     ::pause();

@@ -121,7 +121,7 @@ void process_wide() {
   const nvtxRangeId_t inner = nvtxDomainRangeStartEx(domain, &part);
   std::thread(on_a_thread).join();
   launch("whole/lib:part");
-  nvtxRangeEnd(whole);  // not in the reverse order of their starts
+  nvtxRangeEnd(whole);  // ranges need not end in the reverse order of their starts
   launch("lib:part");
   nvtxDomainRangeEnd(domain, inner);
   nvtxRangeEnd(4711);

@@ -1,7 +1,7 @@
 """Runs other kernels in QEMU: unpacks Debian packages without installing them, and boots with an initial RAM disk.
 
-apt-get fetches packages into a separate folder, so the machine's package lists stay as they are. The folder is kept:
-GPUPROF_KERNEL_CACHE, or gpuprof-kernels in the folder for temporary files.
+apt-get fetches packages into a separate folder, so the machine's package lists stay as they are. The folder is kept. It
+is $GPUPROF_KERNEL_CACHE, or gpuprof-kernels in the folder for temporary files.
 """
 
 import contextlib

@@ -24,7 +24,7 @@ from wire_layout import (CODE, MODULE, RING_BYTES, RING_COUNT, SEGMENT, SEGMENT_
 
 NO_DEVICE = 0xFFFFFFFF
 WIRE_LAYOUT = inspect.getsource(wire)  # prepended to programs that can read no file of the tests
-F_ADD_SEALS, F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW = 1033, 1, 2, 4  # linux/fcntl.h
+F_ADD_SEALS, F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW = 1033, 1, 2, 4  # constants of linux/fcntl.h
 
 
 def text_of(field):
@@ -59,7 +59,8 @@ class Source:
         self.gpu_ops, self.launch_records, self.host_ops = [], [], []
         self.graph_nodes, self.graph_launches = [], []
         self.calls, self.spans = [], []
-        self.samples, self.windows = {}, {}  # by window number: SAMPLES, each with its reasons; SAMPLE_WINDOW
+        # These have the SAMPLES records with their reasons, and the SAMPLE_WINDOW records, by window number.
+        self.samples, self.windows = {}, {}
         self.modules_of_code = {}  # the source's id of a cubin or zebin -> its bytes
         self.gpu_kernels = []  # loads and unloads of kernels, with their addresses
         self.stacks = {}  # correlation ids with the HOST or NODE bit -> (tid, thread)

@@ -23,7 +23,7 @@ using compare::Outcome;
 using compare::Verdict;
 
 struct Options {
-  size_t comparisons = 2000;  // per cell
+  size_t comparisons = 2000;  // per cell of the table
   uint64_t seed = 1;
   bool quick = false;
   std::string only;
@@ -85,7 +85,6 @@ class Table {
   void at_least(const std::string& name, double percent, double bound) {
     row(name, percent, ">=", bound, percent >= bound - chance(bound));
   }
-  // Returns whether --only selects the cell or part.
   [[nodiscard]] bool wanted(std::string_view name) const {
     return options_.only.empty() || name.find(options_.only) != name.npos;
   }
@@ -119,7 +118,6 @@ std::string cell_name(std::string_view what, const Noise& noise, size_t runs) {
   return text;
 }
 
-// Returns the percentage of false alarms for an unchanged program.
 double alarms_of(Table& table, const std::string& cell, size_t kernels, const Noise& noise, size_t runs) {
   const double alarms = table.share(cell, table.options().comparisons, [&](std::mt19937_64& random) {
     const Program program(kernels, kernels * kPathsOfKernel, random);

@@ -178,7 +178,7 @@ def random_profile(seed):
         start = now[process] + rng.randrange(1, 50)
         end = start + rng.randrange(1, 60)
         now[process] = end
-        kernels = rng.choice((1, 1, 1, 5))  # 5 for a graph
+        kernels = rng.choice((1, 1, 1, 5))  # a graph has 5 kernels
         group = []
         for _ in range(kernels):
             begin = start + rng.randrange(20, 4000)
@@ -191,7 +191,8 @@ def random_profile(seed):
                          f"CALL;{process};{process};0;2;{correlation};{start};{end}")
             joined += kernels
         records.append(group)
-    for first in range(0, len(records), 8):  # slightly out of order, as streams are read one after the other
+    # The lines are slightly out of order, because the recorder reads the streams one after the other.
+    for first in range(0, len(records), 8):
         block = records[first:first + 8]
         rng.shuffle(block)
         lines += [line for group in block for line in group]

@@ -34,7 +34,7 @@ def main():
             late = 20 if rank == 2 and piece >= 5 else 0
             relax = 20 + (late if kind == "slow" else 0)
             idle = 20 + (late if kind == "cpu" else 0)
-            jitter = (7 * piece + 3 * rank) % 5 * 100_000  # ns, so that slices differ
+            jitter = (7 * piece + 3 * rank) % 5 * 100_000
             for i, ns in enumerate((20 * MS, relax * MS, (80 - relax - idle) * MS - jitter)):
                 each = ns // STEPS
                 rows.append(f"GPU;{piece + 2};{10 * rank + i + 1};{STEPS};{ns};{each};{each};{each * each * STEPS};0;0")

@@ -105,7 +105,7 @@ struct Library {
   std::atomic<bool> unified_memory_configured{false};
 };
 Library library;
-thread_local bool in_api_exit = false;  // whether this thread is in the exit callback of an API call
+thread_local bool in_api_exit = false;
 
 uint64_t clock_ns(clockid_t clock) {
   timespec now = {};

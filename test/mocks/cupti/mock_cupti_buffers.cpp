@@ -18,7 +18,8 @@
 namespace gpuprof::mock {
 namespace {
 
-// Finished work is collected when this many operations are pending, or twice as many as the last collection left.
+// Finished work is collected when this many operations are pending, or twice as many as were pending after the last
+// collection.
 constexpr size_t kCollectAfter = 64;
 
 struct Buffer {
@@ -47,7 +48,7 @@ struct Activity {
   size_t delivering = 0;
   size_t workers = 0;
   uint64_t records = 0;
-  uint64_t finished = 0;  // finished buffers
+  uint64_t finished = 0;
   uint64_t dropped = 0;
 };
 
@@ -209,7 +210,7 @@ void write(Activity& a, const Pending& pending, bool finished) {
   }
 }
 
-// Writes a record whose fields are all known, such as one of a CPU call.
+// Writes a record at once, because all its fields are known, as in a record of a CPU call.
 template <typename Record>
 void write_at_once(Activity& a, const Record& record) {
   uint8_t* place = a.request == nullptr ? nullptr : room_for(a, std::this_thread::get_id(), sizeof(record));

@@ -26,12 +26,13 @@ namespace mock = gpuprof::mock;
 
 namespace {
 
-constexpr uint32_t kDefaultPeriod = 11;  // log2 of the period
+constexpr uint32_t kDefaultPeriod = 11;  // log2 of the period in cycles
 constexpr uint64_t kLateNs = 20000000;
 constexpr size_t kLeastScratch = size_t{1} << 20;
 constexpr uint32_t kOldPcVersion = 22;  // since this version CUpti_PCSamplingPCData has a correlation id
 
-enum Reason : uint32_t { kLongScoreboard = 1, kBarrier = 3, kSelected = 5 };  // value + 1: "not issued"
+// The "not issued" variant of each reason has the next value.
+enum Reason : uint32_t { kLongScoreboard = 1, kBarrier = 3, kSelected = 5 };
 constexpr const char* kReasons[] = {
     "smsp__pcsamp_warps_issue_stalled_long_scoreboard", "smsp__pcsamp_warps_issue_stalled_long_scoreboard_not_issued",
     "smsp__pcsamp_warps_issue_stalled_barrier",         "smsp__pcsamp_warps_issue_stalled_barrier_not_issued",
@@ -50,9 +51,9 @@ constexpr Place kPlaces[] = {{0x10, kLongScoreboard, [](uint64_t samples) { retu
 
 struct Taken {
   uint64_t end_ns;
-  uint32_t correlation;  // 0: unknown
+  uint32_t correlation;  // 0 if unknown
   uint64_t crc;
-  char* function;  // null: outside the program's code
+  char* function;  // null for a location outside the program's code
   uint64_t samples;
   bool dropped;
 };
@@ -79,7 +80,7 @@ struct Sampler {
 struct Sampling {
   std::mutex mutex;
   std::map<uint32_t, Sampler> samplers;                         // by context id
-  std::map<uint32_t, uint64_t> code;                            // by module id
+  std::map<uint32_t, uint64_t> code;                            // CRC of the code, by module id
   std::map<std::pair<uint32_t, std::string>, char*> functions;  // one entry per name and module load
 };
 

@@ -32,7 +32,7 @@ constexpr uint64_t kFirstId = 0x700;
 
 struct Place {
   uint32_t offset;
-  uint64_t (*value)(size_t metric);  // per launch
+  uint64_t (*value)(size_t metric);  // returns the count of one launch
 };
 // A strided load at 0x10 that uses an eighth of each sector, and an instruction at 0x90 with half of its threads.
 constexpr Place kPlaces[] = {{0x10,
@@ -48,7 +48,8 @@ using Key = std::tuple<uint64_t, std::string, uint32_t, size_t>;  // code, funct
 struct Context {
   bool enabled = false;
   std::map<Key, uint64_t> counted;
-  std::map<Key, uint64_t> told;  // the counts that a flush returns; counts made after its size query are lost
+  // The counts that the current flush returns. Its size query takes them; later counts are lost.
+  std::map<Key, uint64_t> told;
 };
 
 struct Sass {

@@ -179,7 +179,7 @@ int run(const char* name, uint32_t count) {
 }  // namespace
 }  // namespace gpuprof::mock
 
-// CASE [COUNT] ...
+// Arguments: CASE [COUNT] ...
 int main(int argc, char** argv) {
   setvbuf(stdout, nullptr, _IOLBF, 0);
   int status = 2;

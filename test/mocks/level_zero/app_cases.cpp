@@ -13,7 +13,6 @@
 
 namespace gpuprof::mock {
 
-// Each call site has a frame of its own.
 [[gnu::noinline]] void assemble(ze_command_list_handle_t list, ze_kernel_handle_t kernel, ze_event_handle_t signal) {
   launch(list, kernel, signal);
 }
@@ -115,7 +114,6 @@ void with_unread_events(uint32_t count) {
   expect("assemble", "kernel", "light", count, count * kLightNs);
 }
 
-// Returns a closed list that holds both kernels.
 ze_command_list_handle_t recorded_list(Gpu& gpu) {
   ze_command_list_handle_t list = gpu.list();
   assemble(list, gpu.kernel("light"), nullptr);
@@ -460,7 +458,6 @@ void cost(uint32_t count) {
   printf("%.1f ns per launch\n", static_cast<double>(spent) / count);
 }
 
-// Forks before Level Zero is used, so each process uses it independently.
 void forked(uint32_t count) {
   const pid_t child = fork();
   immediate(count);

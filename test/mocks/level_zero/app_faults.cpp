@@ -17,7 +17,6 @@ namespace {
   launch(list, kernel, signal);
 }
 
-// Destroys a list and an immediate list while their work runs.
 void destroy_running(uint32_t /*count*/) {
   CHECK_ZE(zeInit(0));
   Gpu gpu;

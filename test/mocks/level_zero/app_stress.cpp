@@ -39,7 +39,7 @@ unsigned seed() {
 // Owns one context, and does the random work of one thread in it.
 class Course {
  public:
-  // `rough`: reuses events, and destroys lists and queues without checking what runs.
+  // If `rough` is set, the thread reuses events, and destroys lists and queues without checking what runs.
   Course(unsigned seed, bool rough) : random_(seed), rough_(rough) {
     for (size_t i = 0; i < kKinds; ++i) {
       kernels_[i] = gpu_.kernel(kinds[i].name);

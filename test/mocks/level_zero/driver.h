@@ -13,25 +13,25 @@
 
 namespace gpuprof::mock {
 
-// MOCK_ZE_FAULTS holds names, separated by ",". An unknown name ends the process.
+// MOCK_ZE_FAULTS holds the names of these faults, separated by commas. An unknown name ends the process.
 struct ZeFaults {
-  bool query_error = false;        // all event queries fail with "device lost"
-  bool no_query = false;           // a device cannot copy event times itself
-  bool no_events = false;          // no event pool with timestamps can be made
-  bool zero_times = false;         // times of commands are 0
-  bool reversed_times = false;     // commands end before they begin
-  bool never_finish = false;       // submitted work never ends
-  bool append_error = false;       // every launch is refused
-  bool old_driver = false;         // Level Zero 1.0: the timer resolution is in nanoseconds
-  bool wrap = false;               // the device's counter wraps some milliseconds after the start
-  bool reuse = false;              // a new object gets the handle of the last destroyed one
-  bool same_place = false;         // a new module's code gets the address of the last destroyed one
-  bool no_extension = false;       // the driver does not report kernel addresses
-  bool no_binary = false;          // modules have no native binary
+  bool query_error = false;  // all event queries fail with "device lost"
+  bool no_query = false;     // a device cannot copy event times itself
+  bool no_events = false;    // no event pool with timestamps can be made
+  bool zero_times = false;
+  bool reversed_times = false;
+  bool never_finish = false;
+  bool append_error = false;  // every launch is refused
+  bool old_driver = false;    // Level Zero 1.0: the timer resolution is in nanoseconds
+  bool wrap = false;          // the device's counter wraps some milliseconds after the start
+  bool reuse = false;         // a new object gets the handle of the last destroyed one
+  bool same_place = false;    // a new module's code gets the address of the last destroyed one
+  bool no_extension = false;  // the driver does not report kernel addresses
+  bool no_binary = false;
   bool stalls_absent = false;      // no device has EU stall metrics
   bool stalls_no_library = false;  // the driver lacks its metrics library
   bool stalls_denied = false;      // the user may not sample
-  bool stalls_busy = false;        // another process samples
+  bool stalls_busy = false;        // another process is already sampling
   bool stalls_drop = false;        // samples are missing in the first read
   bool stalls_lost = false;        // the device is lost at the first read
   bool stalls_wrong = false;       // the first values are malformed
@@ -129,12 +129,12 @@ struct Device : Object {
   static constexpr Kind kKind = Kind::device;
   uint32_t number;
   std::vector<Device*> parts;
-  Device* whole;  // null for a device that is not a sub-device
+  Device* whole;  // the device that contains this sub-device; null for a complete device
 };
 
 struct Context : Object {
   static constexpr Kind kKind = Kind::context;
-  uint32_t live = 0;  // number of objects in the context
+  uint32_t live = 0;
 };
 
 struct Pool : Object {
@@ -203,7 +203,7 @@ struct Module : Object {
   static constexpr Kind kKind = Kind::module;
   const Device* device = nullptr;
   uint64_t address = 0;  // device address of the module's code
-  uint32_t live = 0;     // live kernels of the module
+  uint32_t live = 0;
   std::vector<uint8_t> binary;
 };
 
@@ -244,7 +244,8 @@ struct Wide {
   void* newer[64];
 };
 
-// Entries of later versions are filled only if the table is large enough and the loader's version is at least this one.
+// The driver fills entries of a later version only if the table is large enough and the loader has at least that
+// version.
 constexpr uint32_t kGettersVersion = ZE_MAKE_VERSION(1, 9);
 constexpr uint32_t kNewerVersion = ZE_MAKE_VERSION(1, 17);
 void fill_newer_lists(void** table, uint32_t version);
@@ -253,7 +254,7 @@ void fill_newer_pools(void** table, uint32_t version);
 void fill_newer_events(void** table, uint32_t version);
 void fill_exp(void** list_exp_table);
 
-// These functions fill parts of the tables. They are defined in the files that hold the entries' functions.
+// Each function fills a part of the tables. It is defined in the file with the functions of that part.
 void fill(ze_command_list_dditable_t& table);
 void fill(ze_event_dditable_t& table);
 void fill(ze_event_pool_dditable_t& table);

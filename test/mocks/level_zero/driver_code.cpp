@@ -11,7 +11,8 @@
 namespace gpuprof::mock {
 namespace {
 
-constexpr uint64_t kFirstAddress = 0x800000010000;  // bit 47 is set, so a canonical address would be negative
+// Bit 47 is set, so the canonical form of the address has all upper bits set.
+constexpr uint64_t kFirstAddress = 0x800000010000;
 constexpr uint64_t kModuleBytes = 0x10000;
 constexpr uint64_t kKernelBytes = 0x400;
 
@@ -31,7 +32,6 @@ std::vector<uint8_t> binary_of(const ze_module_desc_t& description) {
                    : read_binary();
 }
 
-// The code addresses of one device.
 struct Places {
   uint64_t next = kFirstAddress;
   std::vector<uint64_t> free;  // addresses of destroyed modules, the last destroyed one last
@@ -77,7 +77,6 @@ ze_result_t ZE_APICALL destroy_module(ze_module_handle_t module) {
   return ZE_RESULT_SUCCESS;
 }
 
-// Returns the size of the binary if `bytes` is null. Otherwise copies the binary to `bytes`, if it is large enough.
 ze_result_t ZE_APICALL get_native_binary(ze_module_handle_t module, size_t* size, uint8_t* bytes) {
   const std::vector<uint8_t>& binary = object<Module>(module).binary;
   if (size == nullptr) {
@@ -105,7 +104,8 @@ uint64_t address_of(const Module& module, const std::string& name) {
   return module.address + sum % (kModuleBytes / kKernelBytes) * kKernelBytes;
 }
 
-// "light" takes 10 us, "heavy" 40 us, "slow" 20 ms, "empty" less than 1 us, all others 5 us.
+// The name of a kernel sets its run time: 10 us for "light", 40 us for "heavy", 20 ms for "slow", less than 1 us for
+// "empty", 5 us for all others.
 ze_result_t ZE_APICALL create_kernel(ze_module_handle_t module, const ze_kernel_desc_t* description,
                                      ze_kernel_handle_t* kernel) {
   const std::lock_guard<std::mutex> guard(the_lock());

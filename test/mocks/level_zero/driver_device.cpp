@@ -95,7 +95,7 @@ uint64_t counter_offset() {
   static const uint64_t offset = [] {
     const uint64_t now = now_ns() / kSecond * kRate + now_ns() % kSecond * kRate / kSecond;
     const uint64_t range = uint64_t{1} << kKernelBits;
-    const uint64_t before_end = kRate / 200;  // 5 ms
+    const uint64_t before_end = kRate / 200;
     return ze_faults().wrap ? range - before_end - now % range : 12345;
   }();
   return offset;
@@ -129,7 +129,7 @@ ze_result_t ZE_APICALL get_api_version(ze_driver_handle_t /*driver*/, ze_api_ver
 
 ze_result_t ZE_APICALL get_driver_properties(ze_driver_handle_t /*driver*/, ze_driver_properties_t* properties) {
   properties->driverVersion = 1U << 24U | 3U << 16U | 77U;
-  // ze_driver_ddi_handles_ext_properties_t, which only later headers declare.
+  // The layout of ze_driver_ddi_handles_ext_properties_t, which only later headers declare.
   struct HandlesProperties {
     uint32_t stype;
     void* next;

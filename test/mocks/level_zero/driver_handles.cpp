@@ -14,7 +14,6 @@ const Table* filled() {
   return &wide.table;
 }
 
-// A table without any function.
 const void* empty() {
   static void* none[64] = {};
   return none;

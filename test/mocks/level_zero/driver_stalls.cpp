@@ -23,7 +23,7 @@ constexpr std::array<const char*, kMetrics> kNames = {"IP",        "Active",    
                                                       "PipeStall", "SendStall",       "DistStall",  "SbidStall",
                                                       "SyncStall", "InstrFetchStall", "OtherStall"};
 enum Metric : uint32_t { kIp, kActive, kPs, kControl, kPipe, kSend, kDist, kSbid, kSync, kFetch, kOther };
-constexpr uint64_t kForeign = 0x70000000;  // outside the program's code
+constexpr uint64_t kForeign = 0x70000000;  // an address outside the program's code
 constexpr uint32_t kPeriodStepNs = 251 * 52;
 
 struct Report {
@@ -272,7 +272,7 @@ std::vector<zet_typed_value_t> values_of(Metrics& metrics, size_t bytes, const u
     }
   }
   if (!values.empty() && ++metrics.calculated <= 2 &&
-      ze_faults().stalls_wrong) {  // two calls: for the count, then for the values
+      ze_faults().stalls_wrong) {  // the profiler calls twice: for the count, then for the values
     values[kSbid].type = ZET_VALUE_TYPE_FLOAT32;
     values.resize(values.size() + 3);  // an incomplete row
   }

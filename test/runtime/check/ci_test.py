@@ -148,7 +148,8 @@ class OnTheMockDriver(Ci):
 
     @rig.requires("program:git", "program:make")
     def test_git_bisect_skips_commits_that_cannot_be_built(self):
-        self.make_repository(100, 100, 100, None, 100, 120, 120)  # git bisect begins in the middle
+        # git bisect tries the middle commit first, which cannot be built.
+        self.make_repository(100, 100, 100, None, 100, 120, 120)
         good = self.sh("git", "rev-parse", "HEAD~6").stdout.strip()
         self.sh("git", "bisect", "start", "HEAD", good)
         run = self.sh("git", "bisect", "run", "sh", SCRIPT, good, "make -s", "./app")
@@ -200,7 +201,7 @@ class Files(unittest.TestCase):
         except ImportError:
             self.skipTest("no python3-yaml")
         (job,) = github["jobs"].values()
-        self.assertIn("pull_request", github[True])  # the key `on`, as YAML 1.1 reads it
+        self.assertIn("pull_request", github[True])  # YAML 1.1 reads the key `on` as true
         commands = [step["run"] for step in job["steps"] if "run" in step]
         (job,) = gitlab.values()
         commands += job["script"]

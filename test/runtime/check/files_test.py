@@ -101,7 +101,7 @@ class CheckFiles(rig.RuntimeTest):
         packed = self.check(*(f"{name}.gz" for name in old), "--", *(f"{name}.gz" for name in new), expect=REGRESSION)[0]
         self.assertEqual(packed, plain)
 
-    # Rejected input: exit code 2 and one clear line.
+    # The following tests give input that `check` must reject, with exit code 2 and one clear line.
 
     def test_no_profile_is_overwritten(self):
         old, new = self.side("old", runs=3), self.side("new", runs=3)
@@ -205,7 +205,7 @@ class CheckFiles(rig.RuntimeTest):
             self.refused(*old, "--", *new, again, saying="the same recording as .*new-1.txt")
         self.refused(old[0], "--", old[0], saying="the same recording")
 
-    # Inconclusive cases: `check` neither passes nor reports a regression.
+    # In the following tests the result is inconclusive: `check` neither passes nor reports a regression.
 
     def test_one_run_per_side_is_inconclusive(self):
         self.inconclusive(*self.side("old", runs=1), "--", *self.side("new", runs=1), saying="run")

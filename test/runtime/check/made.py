@@ -5,7 +5,7 @@ import random
 
 STARTS = itertools.count(1_700_000_000_000_000_000, 1_000_000_000)
 
-# 12 kernels of a program, in ns per run: (call path, kernel) -> (launches, ns).
+# 12 kernels of a program: {(call path, kernel): (launches, ns)} of one run.
 KERNELS = {(("main", f"layer{i % 4}", "launch"), f"kernel_{i}"): (100, 40_000_000 + 7_000_000 * i) for i in range(12)}
 
 

@@ -58,7 +58,7 @@ class CheckRuns(rig.RuntimeTest):
         self.assertEqual(names, [f"{side}-{i}.txt" for side in ("new", "old") for i in (1, 2, 3)])
         self.assertNotIn("{", out)  # the output of check does not contain the programs' output
         with open(f"{self.out}/new-1.log", encoding="utf-8") as file:
-            self.assertIn("total_ns", file.read())  # it is in a .log file beside the profile
+            self.assertIn("total_ns", file.read())  # the program's output is in a .log file beside the profile
 
     def test_the_same_program_passes(self):
         out, _ = self.check("--runs", "3", "-o", self.out, "--", self.exact_app("a"), "---", self.exact_app("b"),
@@ -152,8 +152,8 @@ class CheckRuns(rig.RuntimeTest):
         _, err = self.check(*arguments, "--commit", "second", "--", self.app("b", 400), expect=REGRESSION)
         self.assertIn("the baseline is commit first", err)
         self.assertEqual(glob.glob(f"{kept}/*/*"), folders)
-        # The new side can be recorded profiles instead of a command. With the new commit "st", commit "first" is still the
-        # baseline, although its name has the same end.
+        # The new side can be recorded profiles instead of a command. If the new commit is "st", commit "first" is still
+        # the baseline, although its name ends with "st".
         self.check("--baseline", kept, *sorted(glob.glob(f"{self.out}/new-*.txt")), expect=REGRESSION)
         self.check("--baseline", kept, "--commit", "st", *sorted(glob.glob(f"{self.out}/new-*.txt")), expect=REGRESSION)
 

@@ -17,7 +17,8 @@ import unittest
 
 import rig
 
-# (a regular expression for the whole command, why it is not run). Each expression must match at least one command.
+# Each entry: (a regular expression for the whole command, why the command is not run). Each expression must match at
+# least one command.
 NOT_RUN = (
     (r"\./setup\.sh \w+", "installs packages and builds"),
     (r"cmake --preset release && cmake --build --preset release", "builds; the release step of CI does it"),
@@ -35,7 +36,7 @@ NOT_RUN = (
 NEEDS = ((" -p ", "ebpf"),)
 
 PAGES = ("README.md", "docs/cli.md", "docs/manual.roff")
-LAUNCHES = 60  # launches at each site of ./app
+LAUNCHES = 60
 MARK = "@@example@@"  # separates the results of a block's commands
 
 

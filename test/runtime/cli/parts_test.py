@@ -141,7 +141,7 @@ class PartsTest(rig.RuntimeTest):
             with open(runs[-1], "w", encoding="utf-8") as out:
                 out.write(text.replace("META;start_unix_ns;", f"META;start_unix_ns;{i + 1}"))
             self.gpuprof("-q", "filter", "--kernel", "gemm", "-o", parts[-1], runs[-1])
-        # `check` must not report an improvement because the filter has removed kernels from one side.
+        # `check` must not report an improvement only because the filter has removed kernels from one side.
         text = self.gpuprof("check", *runs[:3], "--", *parts[3:], expect=(125,))
         self.assertRegex(text, r"not the same subset of a run: the complete profile \(\S+\) and only what matches\s+--kernel gemm\s")
         self.assertNotIn("not the same subset", self.gpuprof("check", *parts[:3], "--", *parts[3:], expect=(0, 125)))

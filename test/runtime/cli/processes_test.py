@@ -8,7 +8,7 @@ import time
 
 import rig
 
-PROGRAM = '"$0" --launches 100'  # runs rig.EXAMPLE in the shell, with few launches
+PROGRAM = '"$0" --launches 100'  # "$0" is rig.EXAMPLE
 
 
 class Processes(rig.RuntimeTest):
@@ -80,7 +80,7 @@ class Windows(rig.RuntimeTest):
                 stdin=null, stdout=null, stderr=null)
         self.addCleanup(process.kill)
         self.assertTrue(rig.wait_for(lambda: os.path.exists(os.path.join(self.folder, "pid"))))
-        self.assertTrue(rig.wait_for(lambda: os.path.exists(self.profile_path)))  # it may appear after the command has started
+        self.assertTrue(rig.wait_for(lambda: os.path.exists(self.profile_path)))
         return process
 
     def wait_for_windows(self, count):
@@ -137,7 +137,7 @@ class Windows(rig.RuntimeTest):
 class Killed(rig.RuntimeTest):
     def start(self):
         """Records a target that launches for a long time. Returns once the file has its first records."""
-        for name in (self.profile_path, os.path.join(self.folder, "pid")):  # files of an earlier recording
+        for name in (self.profile_path, os.path.join(self.folder, "pid")):
             if os.path.exists(name):
                 os.unlink(name)
         command = [rig.GPUPROF, "record", "-o", self.profile_path, "--interval", "0.1", "--", "sh", "-c",
@@ -261,7 +261,7 @@ class Unrecorded(rig.RuntimeTest):
 
     @rig.requires("opencl", "root", "program:unshare")
     def test_a_library_that_is_hidden_in_the_process_s_namespace_is_the_reason(self):
-        # The example may be below /tmp, which the mount hides: the shell opens it first.
+        # The example may be below /tmp, which the mount hides. So the shell opens the example first.
         script = 'exec 3<"$0"; mount -t tmpfs none /tmp && exec /proc/self/fd/3 --launches 100'
         profile, stderr = self.record(["unshare", "-m", "sh", "-c", script, rig.EXAMPLE],
                                       env={**os.environ, "TMPDIR": "/tmp"})

@@ -15,7 +15,7 @@ import rig
 
 try:
     import jsonschema
-except ImportError:  # a Python that is not the distribution's lacks its packages
+except ImportError:  # only the distribution's Python has this package
     DISTRIBUTION = "/usr/bin/python3"
     if os.path.realpath(sys.executable) != os.path.realpath(DISTRIBUTION) and os.path.exists(DISTRIBUTION):
         os.execv(DISTRIBUTION, [DISTRIBUTION, *sys.argv])
@@ -85,7 +85,8 @@ def exports():
             yield f"{profile} --to 1s", output_of("export", "--format", "json", "--lenient", "--to", "1s", profile)
 
 
-# (schema, function that yields outputs, least number of outputs, so that a function without outputs fails)
+# Each entry: (schema, function that yields outputs, least number of outputs). The number makes a function without
+# outputs fail.
 SUITES = (("report.json", reports, 30), ("diff.json", differences, 15), ("check.json", verdicts, 6),
           ("check-budget.json", budgets, 15), ("export.json", exports, 20))
 

@@ -30,7 +30,7 @@ class Screen:
         self.bottom = rows - 1  # last line of the scrolling region, which begins at the top
         self.pending = ""
         self.wraps = True
-        self.unknown = []  # sequences that this terminal does not know
+        self.unknown = []
 
     def feed(self, text):
         text = self.pending + text

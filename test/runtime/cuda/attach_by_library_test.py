@@ -27,7 +27,7 @@ class RecordAttach(rig.RuntimeTest):
         """Records the process and returns stderr; the profile is at self.profile_path. Waits for `records` GPU
         records. Then sends the signal `end` to the recorder, or calls `end` if it is a function."""
         if os.path.exists(self.profile_path):
-            os.unlink(self.profile_path)  # the profile of another recording
+            os.unlink(self.profile_path)
         recorder = subprocess.Popen([rig.GPUPROF, "record", "-p", str(pid), "-o", self.profile_path, *options],
                                     stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         rig.wait_for(lambda: recorder.poll() is not None or self.has_records(records))
@@ -62,7 +62,7 @@ class RecordAttach(rig.RuntimeTest):
             stderr = self.record(process.pid, 10000)
             self.assertIn("target: still running", stderr)
             self.assertEqual(self.assert_durations(stderr).meta()["target.exit_status"], ["still running"])
-            # Waits until the library's threads have ended. One new thread, of the mock, remains.
+            # Waits until the library's threads have ended. One new thread remains: that of the mock.
             self.assertTrue(rig.wait_for(lambda: len(rig.threads(process.pid) - before) <= 1))
         self.assertIsNone(process.poll(), "Ctrl-C has reached the target")
         with open(f"/proc/{process.pid}/maps", encoding="utf-8") as maps:
@@ -83,7 +83,8 @@ class RecordAttach(rig.RuntimeTest):
 
     @rig.requires("root")
     def test_the_cost_of_the_recorder_is_that_of_the_window(self):
-        # The CPU time of attaching and naming is stated beside it: over a short window it would look like a busy core.
+        # The summary states separately what attaching took. In a short window, attaching would make up most of gpuprof's
+        # share of a core.
         process = self.start(*LONG)
         stderr = self.record(process.pid, 0, "--duration", "0.3", end=None)
         meta = rig.Profile(self.profile_path).meta()

@@ -25,7 +25,7 @@ MOCKS = os.environ["MOCK_CUDA_DIR"]
 INJECTION = os.environ["CUPTI_INJECTION"]
 FACTS_OF_STATUS = ("SigBlk", "SigIgn", "SigCgt")
 
-# Like mock_cuda_app with --sleep-ms, but ends on request.
+# A program like mock_cuda_app with --sleep-ms, but it ends on request.
 IDLE_APP = """
 import ctypes, sys
 cuda = ctypes.CDLL("libcuda.so.1")
@@ -66,7 +66,7 @@ class AttachTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="gpuprof-test.")
         self.addCleanup(folder.cleanup)
-        self.end = os.path.join(folder.name, "end")  # ends the programs of start_cuda
+        self.end = os.path.join(folder.name, "end")  # this file ends the programs of start_cuda
 
     def start(self, *command, ready=True, **options):
         process = subprocess.Popen(command, env={**os.environ, "LD_LIBRARY_PATH": MOCKS}, stdin=subprocess.PIPE,
@@ -111,7 +111,8 @@ class AttachTest(unittest.TestCase):
         before = threads(pid)
         result = self.attach(pid, recorder)
         new = threads(pid) - before
-        self.ours = min(new) if new else 0  # CUPTI makes other threads with the same name
+        # The library's thread starts first. CUPTI makes other threads with the same name.
+        self.ours = min(new) if new else 0
         self.assertTrue(result["path_holds_library"])
         self.assertTrue(wait_for(lambda: recorder.sources), "the library did not connect")
         self.assertEqual(recorder.sources[0].pid, pid)

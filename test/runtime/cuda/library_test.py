@@ -400,7 +400,7 @@ class Guest(InjectionTest):
         source, did = self.finish(*self.start("--ending", "_exit"), expect=7)
         self.assertEqual(plain.returncode, 7)
         self.assertEqual({**json.loads(plain.stdout), "pid": 0}, {**did, "pid": 0})
-        self.assertEqual(source.state, "active")  # _exit: no code of the library runs
+        self.assertEqual(source.state, "active")  # the program ends by _exit(), so the library cannot report its end
 
     def test_a_program_without_a_recorder_runs_undisturbed(self):
         for extra in ({}, {"GPUPROF_SOCKET": "gpuprof-test-nobody-listens", "GPUPROF_TOKEN": "0" * 32}):
@@ -413,7 +413,7 @@ class Guest(InjectionTest):
     def test_work_that_runs_at_exit_is_recorded(self):
         begin = time.monotonic()
         self.assert_exact(*self.run_app("--launches", "20", "--unfinished"))
-        self.assertLess(time.monotonic() - begin, 20)  # two seconds on an idle machine
+        self.assertLess(time.monotonic() - begin, 20)  # takes two seconds on an idle machine
 
     def test_the_users_own_injection_library_is_called(self):
         mark = os.path.join(self.folder, "mark")
@@ -478,7 +478,7 @@ class InTime(InjectionTest):
         self.wait_for(lambda: stands_still(1))
         self.assertTrue(stands_still(1.5))
         launches, ops = source.launches, len(source.gpu_ops)
-        recorder.silent = False  # the recorder was only stopped
+        recorder.silent = False  # the recorder was only stopped, and goes on
         self.wait_for(lambda: source.launches > launches + 30 and len(source.gpu_ops) > ops + 30)
         self.wait_for(lambda: "cupti.not_recorded_ms" in source.meta)
         self.assertGreater(int(source.meta["cupti.not_recorded_ms"]), 1000)
@@ -586,7 +586,7 @@ class Faults(InjectionTest):
     def test_a_flush_that_hangs_does_not_hang_the_program(self):
         begin = time.monotonic()
         source, did = self.run_app("--launches", "100", faults="hang_flush")
-        self.assertLess(time.monotonic() - begin, 20)  # two seconds on an idle machine
+        self.assertLess(time.monotonic() - begin, 20)  # takes two seconds on an idle machine
         self.assertEqual(source.launches, did["launches"])
         self.assertEqual(source.state, "finished")
         self.assertIn("timed out", source.meta["cupti.exit_flush"])

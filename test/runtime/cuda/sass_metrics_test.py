@@ -49,13 +49,13 @@ class SassMetrics(rig.RuntimeTest):
             with self.subTest(arguments=arguments):
                 profile, did, stderr = self.count("--launches", "200", *arguments)
                 self.assertEqual(self.counted(profile), self.expected(did), stderr)
-                self.assertEqual(profile.of("GPU"), [])  # no work is recorded: CUPTI cannot also count then
+                self.assertEqual(profile.of("GPU"), [])  # CUPTI cannot record work while it counts instructions
                 self.assertNotIn("details_lost", profile.losses())
                 self.assertIn("counts of instructions", stderr)
 
     def test_counts_over_several_reads_are_exact(self):
         for arguments in (("--launches", "1500"), ("--launches", "1500", "--threads", "3")):
-            with self.subTest(arguments=arguments):  # launches wait while counts are read, so none is lost
+            with self.subTest(arguments=arguments):  # launches wait while counts are read, so no count is lost
                 profile, did, stderr = self.count("--gap-us", "1000", "--kernels-only", *arguments)
                 self.assertEqual(self.counted(profile), self.expected(did), stderr)
 

@@ -49,7 +49,7 @@ static void list(unsigned object, void* memory) {
   call("object", FAKE_GPU_BIND, &wanted);
 }
 
-/* Laid out like i915_user_extension and its data. */
+/* The layout of i915_user_extension, followed by its data. */
 struct set_vm {
   uint64_t next;
   uint32_t unused[6];
@@ -83,7 +83,7 @@ int main(void) {
 
   put_kernel((uint32_t*)user, 0x8000);
   submit(0, 1, 20, AT(USER));
-  submit(1, 2, 20, AT(USER)); /* context 2 has the same VM */
+  submit(1, 2, 20, AT(USER)); /* context 2 has the same VM as context 1 */
   submit(0, 1, 20, AT(USER));
   submit(0, 3, 20, AT(USER)); /* context 3 has another VM */
 
@@ -94,7 +94,7 @@ int main(void) {
 
   put_kernel((uint32_t*)(user + 0x3000), 0xb000);
   put_kernel((uint32_t*)by_offset, 0xa000);
-  put_jump((uint32_t*)by_offset + 61, AT(USER) + 0x3000); /* replaces the end command */
+  put_jump((uint32_t*)by_offset + 61, AT(USER) + 0x3000); /* this jump replaces the command that ends the batch */
   submit(0, 1, 20, AT(BY_OFFSET));
 
   /* Descriptors in another object name the kernels. The second batch uses the base address that the first one set. */
@@ -104,7 +104,7 @@ int main(void) {
   put_older_kernel((uint32_t*)(user + 0x6000), 0, 1);
   submit(0, 1, 20, AT(USER) + 0x5000);
   submit(0, 1, 20, AT(USER) + 0x6000);
-  /* Context 3, in which no batch has set the base address. */
+  /* No batch of context 3 has set the base address. */
   submit(0, 3, 20, AT(USER) + 0x6000);
 
   submit(0, 1, 20, AT(NOT_MAPPED));

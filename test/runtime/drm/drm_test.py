@@ -36,7 +36,7 @@ PATHS = [
     (("main", "train", "backward", "submit"), 1, 40, 10_000_000),
 ]
 JOBS = sum(path[2] for path in PATHS)
-OF_KERNEL = 4  # in both processes, a Linux kernel thread also queues two jobs
+OF_KERNEL = 4  # for each of the two processes, a Linux kernel thread also queues two jobs
 
 FUNCTIONS = r"""
 section doctor.fake
@@ -53,7 +53,7 @@ record_warm() {
   unset WARM_UP
 }
 """
-# The recordings on each of the fake drivers.
+# The script of the recordings on one fake driver. It runs for each driver.
 JOBS_AND_TIMES = r"""
 section {name}
 export FAKE_GPU=/dev/{gpu.node}
@@ -69,7 +69,7 @@ record_warm /tmp/{name} --backend drm -- {python} -S -E -B /submit.py
 section {name}.python.profile
 /bin/busybox cat /tmp/{name}
 """
-# The other recordings, on one of the drivers.
+# The script of all other recordings.
 MORE = r"""
 export FAKE_GPU=/dev/dri/fake_gpu
 section others
@@ -141,7 +141,7 @@ def python_files():
         check=True, text=True, stdout=subprocess.PIPE).stdout
     paths = {path for path in listing.splitlines() if os.path.isfile(path)}
     for program in [PYTHON, *(path for path in paths if "/lib-dynload/" in path)]:
-        paths |= set(vm.libraries_of(program))  # under the names that the loader searches for
+        paths |= set(vm.libraries_of(program))  # the loader searches for the libraries under these names
     files = {path.lstrip("/"): Path(path).read_bytes() for path in paths}
     return files | {"submit.py": (HERE / "submit.py").read_bytes()}
 
@@ -279,7 +279,7 @@ class Jobs:
                 self.assertEqual(work.thread, "submitter")
                 processes.add(work.process)
             self.assertEqual(found, {(path, rings[ring]): jobs for path, ring, jobs, _ in PATHS})
-            self.assertEqual(len(processes), 2)  # the submitter and its child
+            self.assertEqual(len(processes), 2)
 
     def test_stacks_without_frame_pointers_are_complete(self):
         for _, rings, profile in self.profiles(".whole"):
@@ -411,7 +411,7 @@ class Drm(Jobs, kernels.Kernels, rig.RuntimeTest):
         done = int(re.search(r"30 launches, (\d+) GPU records", said).group(1))
         self.assertGreater(done, 0)
         self.assertLess(done, 30)
-        self.assertIn("lost nothing", said)  # the other jobs never ran
+        self.assertIn("lost nothing", said)  # jobs that never ran are not lost
         self.assertRegex(said, rf'coverage .*what="?failed"? count={30 - done}\b')
         self.assertRegex(said, "target: signal 9")
 

@@ -18,7 +18,7 @@
 #include <uapi/drm/xe_drm.h>
 #define DRIVER "xe"
 #define NODE "fake_xe"
-#define CLIENTS_BEFORE 1000 /* so that client ids differ from the driver's own numbers */
+#define CLIENTS_BEFORE 1000 /* client ids are larger, so that they differ from the driver's own numbers */
 #define RING_NAMES \
   { "rcs3", "ccs12" } /* engine class and queue number */
 #else
@@ -35,7 +35,7 @@ struct ring {
   struct drm_gpu_scheduler scheduler;
   struct hrtimer timer;
   spinlock_t lock;       /* protects the members below */
-  struct list_head jobs; /* in the hardware; the first one runs */
+  struct list_head jobs; /* jobs in the hardware; the first one runs */
   u64 started_ns;
   u64 done;
   u64 busy_ns;
@@ -46,7 +46,7 @@ struct ring {
 struct job {
   struct drm_sched_job base;
   struct list_head link;
-  struct dma_fence* fence; /* the hardware fence */
+  struct dma_fence* fence;
   struct ring* ring;
   u64 duration_ns;
   bool by_worker;
@@ -336,7 +336,6 @@ static int on_release(struct inode* inode, struct file* file) {
   return 0;
 }
 
-/* Prints the fdinfo lines that all GPU drivers print. */
 static void show_fdinfo(struct seq_file* out, struct file* file) {
   const struct client* client = file->private_data;
   seq_printf(out, "drm-driver:\t" DRIVER "\ndrm-client-id:\t%llu\n", client->number);
@@ -385,13 +384,13 @@ static int __init fake_gpu_init(void) {
   for (i = 0; i < FAKE_GPU_RINGS; ++i) {
     error = start_ring(&rings[i], ring_names[i]);
     if (error) {
-      return error; /* no cleanup: the machine is discarded */
+      return error; /* no cleanup: the virtual machine is discarded */
     }
   }
   error = start_stalls(&device->dev);
   return error ? error : misc_register(&node);
 }
 
-module_init(fake_gpu_init); /* without an exit: the machine is discarded */
+module_init(fake_gpu_init); /* no exit function: the virtual machine is discarded */
 MODULE_DESCRIPTION("A GPU without hardware, for the tests of gpuprof");
 MODULE_LICENSE("Dual MIT/GPL");

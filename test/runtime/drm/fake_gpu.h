@@ -27,7 +27,7 @@ struct fake_gpu_truth {
 /* xe: creates an exec queue with the driver's next number. */
 struct fake_gpu_create_queue {
   __u32 vm;
-  __u32 queue; /* result: its number */
+  __u32 queue; /* result: the queue's number */
 };
 
 /* i915: adds an object to all later batches. xe: binds process memory or an object, or unbinds the address if neither
@@ -44,7 +44,7 @@ struct fake_gpu_bind {
 struct fake_gpu_object {
   __u32 object; /* chosen by the caller */
   __u32 pad;
-  __u64 offset; /* result */
+  __u64 offset; /* result: the file offset */
 };
 
 /* i915: gives a VM to a context, through a list of extensions or by its number. */

@@ -27,7 +27,7 @@ struct intel_engine_cs {
   char name[8];
   struct hrtimer timer;
   spinlock_t lock;           /* protects the members below */
-  struct list_head requests; /* unfinished; the first ones are in the hardware */
+  struct list_head requests; /* unfinished requests; the first ones are in the hardware */
   unsigned int submitted;
   u64 started_ns;
   u64 done;
@@ -71,7 +71,7 @@ static const struct dma_fence_ops fence_ops = {
     .get_timeline_name = fence_name,
 };
 
-/* Like in the real driver, this is a function of its own. The caller holds the engine's lock. */
+/* As in the real driver, this function is not inlined, so that it can be probed. The caller holds the engine's lock. */
 bool __i915_request_submit(struct i915_request* request);
 noinline bool __i915_request_submit(struct i915_request* request) {
   request->submitted = true;
@@ -161,7 +161,7 @@ static void submit_late(struct work_struct* work) {
   late->result = add_request(&late->submit);
 }
 
-/* Has the name and arguments of the real function. buffers_ptr points to the fake driver's own data. */
+/* This function has the name and arguments of the real one. `buffers_ptr` points to the fake driver's own data. */
 int i915_gem_do_execbuffer(struct drm_device* dev, struct drm_file* file, struct drm_i915_gem_execbuffer2* args,
                            struct drm_i915_gem_exec_object2* exec);
 noinline int i915_gem_do_execbuffer(struct drm_device* dev, struct drm_file* file,
@@ -185,7 +185,7 @@ noinline int i915_gem_do_execbuffer(struct drm_device* dev, struct drm_file* fil
   return late.result;
 }
 
-/* The objects of a file that hold batches, each at its address. */
+/* An open file of the device. Each of its objects is at an address, and may hold a batch. */
 struct client {
   struct drm_file file; /* only fields that gpuprof reads are set */
   struct drm_i915_gem_exec_object2 objects[FAKE_GPU_OBJECTS];
@@ -215,7 +215,7 @@ static int submit_request(struct file* file, const void __user* from) {
   return i915_gem_do_execbuffer(&card.drm, &client->file, &args, objects);
 }
 
-/* The REAL functions have the names and arguments of i915's functions. */
+/* Functions marked REAL have the names and arguments of i915's functions. */
 #define REAL __attribute__((noipa))
 int i915_gem_context_create_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
 REAL int i915_gem_context_create_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
@@ -246,7 +246,7 @@ REAL void i915_driver_postclose(struct drm_device* dev, struct drm_file* file) {
 
 int i915_gem_mmap(struct file* file, struct vm_area_struct* area);
 REAL int i915_gem_mmap(struct file* file, struct vm_area_struct* area) {
-  void* memory = vmalloc_user(area->vm_end - area->vm_start); /* never freed: the machine is discarded */
+  void* memory = vmalloc_user(area->vm_end - area->vm_start); /* never freed: the virtual machine is discarded */
   area->vm_pgoff = 0;
   return memory ? remap_vmalloc_range(area, memory, 0) : -ENOMEM;
 }
@@ -255,7 +255,8 @@ static int on_mmap(struct file* file, struct vm_area_struct* area) {
   return i915_gem_mmap(file, area);
 }
 
-/* Adds an object at an address: process memory (mapped by the driver if the object is odd), or no memory. */
+/* Adds an object at an address. Its memory is that of the process, or missing. If the object's number is odd, the
+ * driver maps it. */
 static int bind_memory(struct client* client, const void __user* from) {
   struct fake_gpu_bind wanted;
   struct drm_i915_gem_exec_object2* object;
@@ -402,6 +403,6 @@ static int __init fake_i915_init(void) {
   return misc_register(&node);
 }
 
-module_init(fake_i915_init); /* without an exit: the machine is discarded */
+module_init(fake_i915_init); /* no exit function: the virtual machine is discarded */
 MODULE_DESCRIPTION("i915 without hardware, for the tests of gpuprof");
 MODULE_LICENSE("Dual MIT/GPL");

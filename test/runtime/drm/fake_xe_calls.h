@@ -64,7 +64,8 @@ static int bind_memory(struct client* client, const void __user* from) {
   return xe_vm_bind_ioctl(NULL, &bind, &client->file);
 }
 
-/* Destroys a VM, or deletes an object's handle as real drivers do; that fails, as the DRM core has no such object. */
+/* Destroys a VM, or deletes an object's handle as real drivers do. The deletion fails, because the DRM core has no
+ * such object. */
 static int end_object(struct client* client, const void __user* from) {
   struct fake_gpu_gone gone;
   struct drm_xe_vm_destroy vm = {};

@@ -41,7 +41,7 @@ struct stall_stream {
 static struct stall_stream stall_streams[FAKE_GPU_GTS];
 static struct drm_device* render;
 static bool paranoid;
-module_param(paranoid, bool, 0644); /* sampling is denied */
+module_param(paranoid, bool, 0644); /* if set, sampling is denied */
 
 static ssize_t read_stalls(struct file* file, char __user* to, size_t size, loff_t* offset) {
   struct stall_stream* stream = file->private_data;
@@ -102,7 +102,7 @@ static const struct file_operations stall_ops = {
     .release = close_stalls,
 };
 
-/* The properties are a list in the caller's memory. */
+/* `properties` is the address of a list in the caller's memory. */
 static int open_stalls(u64 properties) {
   u64 gt = FAKE_GPU_GTS;
   u64 rate = 0;
@@ -235,7 +235,7 @@ static int on_mmap(struct file* file, struct vm_area_struct* area) {
     return -EINVAL;
   }
   area->vm_pgoff = 0;
-  memory = vmalloc_user(bytes); /* never freed: the machine is discarded */
+  memory = vmalloc_user(bytes); /* never freed: the virtual machine is discarded */
   return memory ? remap_vmalloc_range(area, memory, 0) : -ENOMEM;
 }
 

@@ -106,7 +106,8 @@ class Kernels:
                 self.assertGreater(int(part.group(5)), int(part.group(4)) * 19_000_000)
         self.assertEqual(profile.coverage()["matched"], 12)
         given_up = [values for key, values in profile.meta().items() if re.search(r"\d\.drm\.batches\.given_up$", key)]
-        self.assertEqual(given_up, [["3"]])  # batches in an unmapped object, with a jump to it, and in no object
+        # The three batches are in an unmapped object, jump to such an object, or are in no object.
+        self.assertEqual(given_up, [["3"]])
         self.assertEqual(sorted(text for key, values in profile.meta().items() if ".drm.device" in key
                                 for text in (re.sub(", client.*", "", value) for value in values)),
                          ["context 1, VM 7", "context 2, VM 7", "context 3"])

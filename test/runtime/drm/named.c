@@ -153,7 +153,7 @@ __attribute__((noinline)) void submit(uint64_t address, unsigned ms) {
   sleep_ms(300); /* until the job runs */
 }
 
-/* Waits until all samples have been read. */
+/* Waits long enough for all samples to be read. */
 static void wait_idle(void) {
   sleep_ms(200);
   call("wait", FAKE_GPU_WAIT, NULL);

@@ -18,7 +18,7 @@
 #define VM 5
 #define MEMORY_BYTES 0x40000
 #define MEMORY_AT 0x100000000ull /* GPU address of the memory */
-#define CHAINED 0x8000ull        /* addresses of kernels, starting with this one */
+#define CHAINED 0x8000ull        /* this and the following constants are addresses of kernels */
 #define LATE 0x20000ull
 #define TWICE 0x40000ull
 #define IN_OBJECT 0x60000ull
@@ -108,7 +108,6 @@ static uint32_t* words(unsigned offset) {
   return (uint32_t*)(memory + offset);
 }
 
-/* Writes a batch that reaches its kernel by three jumps. */
 static void write_chain(unsigned offset, uint64_t start) {
   put_jump(words(offset), MEMORY_AT + offset + 0x1000);
   put_jump(words(offset + 0x1000), MEMORY_AT + offset + 0x2000);
@@ -254,7 +253,7 @@ __attribute__((noinline)) void drivers_own(void) {
   sleep_ms(200);
   push(0, 65, DRIVERS_OWN, SYNC, 1);
   sleep_ms(700);
-  push(0, 5, DRIVERS_OWN, CONTROL, 1); /* belongs to no job */
+  push(0, 5, DRIVERS_OWN, CONTROL, 1); /* these samples belong to no job */
   wait_idle();
 }
 
@@ -305,8 +304,8 @@ __attribute__((noinline)) void gone(void) {
   queues[0] = queue;
 }
 
-/* Submits batches that jump to themselves, call themselves, are noise or at unbound addresses, and binds all addresses.
- * gpuprof must record these jobs like others. */
+/* Submits batches that jump to themselves, call themselves, hold random bytes, or lie at unbound addresses. Then
+ * binds memory to all addresses. gpuprof must record these jobs like others. */
 __attribute__((noinline)) void hostile(void) {
   put_jump(words(0x30000), MEMORY_AT + 0x30000);
   put_jump(words(0x31000), MEMORY_AT + 0x31000);
@@ -346,7 +345,7 @@ int main(void) {
   late();
   twice();
   in_object();
-  sleep_ms(3000); /* until samples of the kernel that reused() replaces are attributed */
+  sleep_ms(3000); /* long enough for samples of the kernel that reused() replaces to be attributed */
   reused();
   rebound();
   mapped_again();

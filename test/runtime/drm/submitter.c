@@ -18,10 +18,10 @@
 #define VM 5
 
 static int gpu = -1;
-static unsigned queues[FAKE_GPU_RINGS] = {1, 2}; /* the exec queue of each ring */
+static unsigned queues[FAKE_GPU_RINGS] = {1, 2};
 
-/* A wrapper, as in real programs. ioctl() has no frame, so a walk by frame pointers misses this function, its caller.
- */
+/* Real programs have such a wrapper. ioctl() has no frame, so a walk by frame pointers misses its caller, which is
+ * this function. */
 __attribute__((noinline)) int gpu_ioctl(int gpu, unsigned long command, void* argument) {
   int result = ioctl(gpu, command, argument);
   __asm__ volatile("" ::: "memory");
@@ -84,7 +84,8 @@ static void create_queues(void) {
   }
 }
 
-/* Submits jobs until the file exists, which the test creates once the profile has this function, by unwind tables. */
+/* Submits jobs until the file exists. The test creates it once a stack in the profile has this function: the
+ * recorder then has the program's unwind tables. */
 __attribute__((noinline)) void warm_up(const char* until) {
   for (int i = 0; access(until, F_OK) != 0; ++i) {
     submit(0, 100);

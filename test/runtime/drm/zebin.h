@@ -8,7 +8,6 @@
 #define NOP "0x60"
 #define MOV "0x61"
 
-/* An opcode whose operands are all 0. */
 #define INSTRUCTION(opcode) __asm__ volatile(".byte " opcode "; .zero 15")
 #define KERNEL(name) \
   void name(void);   \

@@ -16,7 +16,7 @@ import rig
 LOSSY = os.path.join(rig.SOURCE, "test/golden/options/train.txt")
 LOSS = "lost: ring_full 5"
 COVERAGE = "91.36% of the GPU work is explained by a CPU stack: 614 of 672, of which 6 were lost"
-# Each with all their options that change the form of the output. They write to standard output.
+# Commands that write to standard output, with all their options that change the form of the output.
 PAGES = [["report"], ["report", "--full"], ["report", "--top", "1"], ["report", "--from", "1s"], ["flame", "--svg", "-"],
          ["flame", "--html", "-"], ["flame", "--time-series", "-"]]
 
@@ -43,7 +43,7 @@ class LossesTest(rig.RuntimeTest):
             notes = [row for row in rows if row["op"] == "note"]
             self.assertEqual(notes, rows[:len(notes)])
             for row in notes:
-                self.assertNotIn(None, row)  # as many fields as the header
+                self.assertNotIn(None, row)  # the row has as many fields as the header
                 self.assertEqual({row[name] for name in ("gpu_ns", "launches", "queue_ns", "bytes", "samples")}, {"0"})
             return [row["name"] for row in notes]
         if form == "sqlite":

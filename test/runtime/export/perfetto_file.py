@@ -37,16 +37,17 @@ SCHEMA = {
                      6: ("frames", "repeated Frame"), 7: ("callstacks", "repeated Callstack"),
                      16: ("build_ids", "repeated InternedString"), 17: ("mapping_paths", "repeated InternedString"),
                      18: ("source_paths", "repeated InternedString"), 19: ("mappings", "repeated Mapping")},
-    "Named": {1: ("iid", "uint64"), 2: ("name", "string")},  # EventCategory, EventName, DebugAnnotationName
+    # "Named" stands for EventCategory, EventName and DebugAnnotationName, which have the same fields.
+    "Named": {1: ("iid", "uint64"), 2: ("name", "string")},
     "InternedString": {1: ("iid", "uint64"), 2: ("str", "bytes")},
     "Mapping": {1: ("iid", "uint64"), 2: ("build_id", "uint64"), 7: ("path_string_ids", "repeated uint64")},
     "Frame": {1: ("iid", "uint64"), 2: ("function_name_id", "uint64"), 3: ("mapping_id", "uint64"),
               4: ("rel_pc", "uint64"), 5: ("source_path_iid", "uint64"), 6: ("line_number", "uint32")},
     "Callstack": {1: ("iid", "uint64"), 2: ("frame_ids", "repeated uint64")},
 }
-BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4  # TrackEvent.Type
-CLEARED, NEEDED = 1, 2  # TracePacket.SequenceFlags
-REALTIME, MONOTONIC = 1, 3  # BuiltinClock
+BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4  # constants of TrackEvent.Type
+CLEARED, NEEDED = 1, 2  # constants of TracePacket.SequenceFlags
+REALTIME, MONOTONIC = 1, 3  # constants of BuiltinClock
 
 
 def varint(data, at):
@@ -113,7 +114,7 @@ class Trace:
         self.tracks, self.slices, self.counters, self.clocks = {}, [], collections.defaultdict(list), {}
         self.events = []
         self.instants = []  # (path of the track, name)
-        self.stacks = {}  # call stack -> its Frames
+        self.stacks = {}
         self.lots = 0
         self.default_clock = self.primary_clock = None
         for packet in decode("Trace", data)["packet"]:
@@ -186,7 +187,7 @@ class Trace:
 
     def make_slices(self):
         open_slices = collections.defaultdict(list)
-        for time, event in sorted(self.events, key=lambda item: item[0]):  # a stable sort
+        for time, event in sorted(self.events, key=lambda item: item[0]):  # stable: equal times stay in file order
             track = event["track_uuid"]
             if event["type"] == BEGIN:
                 open_slices[track].append((time, event))

@@ -13,7 +13,7 @@ from perfetto_file import MONOTONIC, REALTIME, Trace
 sys.path.insert(0, os.path.join(rig.SOURCE, "test/golden/options"))
 import check_chrome  # pylint: disable=wrong-import-position
 
-gc.disable()  # traces have millions of objects, without cycles
+gc.disable()  # collecting would only cost time: traces have millions of objects and no cycles
 
 GOLDEN = os.path.join(rig.SOURCE, "test/golden")
 

@@ -9,7 +9,7 @@ import subprocess
 import rig
 from pprof_file import Pprof
 
-gc.disable()  # profiles have millions of objects, without cycles
+gc.disable()  # collecting would only cost time: profiles have millions of objects and no cycles
 
 GOLDEN = os.path.join(rig.SOURCE, "test/golden")
 PPROF = os.environ.get("GPUPROF_TEST_GO", "go")
@@ -95,7 +95,7 @@ class PprofTest(rig.RuntimeTest):
                 totals = exported.totals()
                 for name, total in self.sums_of_flame(profile).items():
                     if name == "launches" and exported.default_type == "samples":
-                        continue  # flame counts samples of this profile
+                        continue  # for this profile, `flame --weight count` counts samples
                     self.assertEqual(totals.get(name, 0), total, name)
 
     def test_the_real_pprof_reads_the_same_sums(self):

@@ -38,7 +38,7 @@ class RowsTest(rig.RuntimeTest):
         """Returns {weight: sum} from flame; queue_ns comes from the profile's lines."""
         sums = {name: sum(value for _, value in self.flame(profile, weight)) for name, weight in WEIGHTS.items()}
         if of_samples:
-            sums["launches"] = 0  # flame counts samples of this profile
+            sums["launches"] = 0  # for this profile, `flame --weight count` counts samples
         return {**sums, "queue_ns": sum(int(row[7]) for row in rig.Profile(profile).of("GPU"))}
 
     def test_json_has_the_sums_and_stacks_of_flame(self):

@@ -80,7 +80,7 @@ class SpeedscopeTest(rig.RuntimeTest):
             for text in texts:
                 self.assertIn(text, shown)
         # This error for an unreadable file proves that the checks above can fail.
-        with self.assertRaisesRegex(webdriver.WebDriverError, "Unrecognized format"):  # an alert
+        with self.assertRaisesRegex(webdriver.WebDriverError, "Unrecognized format"):  # the page shows it as an alert
             self.page(browser, f"{site}/index.html#profileURL={site}/bad.json", "GPU time", 10)
 
     def page(self, browser, address, awaited, seconds=30):

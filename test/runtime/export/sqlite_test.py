@@ -45,7 +45,7 @@ class SqliteTest(rig.RuntimeTest):
                 self.assertEqual(one("SELECT coalesce(SUM(gpu_ns), 0) FROM measured"), self.flame(profile, "time"))
                 self.assertEqual(one("SELECT coalesce(SUM(bytes), 0) FROM measured"), self.flame(profile, "bytes"))
                 self.assertEqual(one("SELECT coalesce(SUM(samples), 0) FROM samples"), self.flame(profile, "samples"))
-                if "published" not in profile:  # flame counts samples of this profile
+                if "published" not in profile:  # else `flame --weight count` counts samples
                     self.assertEqual(one("SELECT SUM(launches) FROM measured"), self.flame(profile, "count"))
                 self.assertEqual(one("SELECT COUNT(*) FROM measured m LEFT JOIN stacks s ON s.id = m.stack "
                                      "WHERE m.stack IS NOT NULL AND s.id IS NULL"), 0)

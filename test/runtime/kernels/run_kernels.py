@@ -22,7 +22,7 @@ import vm  # noqa: E402  (test/runtime)
 
 SUITES = ["bookworm", "bookworm-backports", "sid"]
 META_PACKAGE = "linux-image-cloud-amd64"
-BOOT_SECONDS = 300  # limit without KVM, including the tests
+BOOT_SECONDS = 300  # limit for boot and tests without KVM
 
 INIT = """/program '[bpf]'
 echo "STATUS $?"

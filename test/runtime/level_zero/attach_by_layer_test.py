@@ -98,7 +98,7 @@ class AttachByLayer(ze_rig.LevelZeroTest):
         self.assertTrue(any(line == "done\n" for line in iter(self.target.stdout.readline, "")))
         self.go_on()
         self.target.communicate(timeout=60)
-        _, stderr = recorder.communicate(timeout=60)  # ends when the process ends
+        _, stderr = recorder.communicate(timeout=60)
         self.assertEqual((self.target.returncode, recorder.returncode), (0, 0), stderr)
         profile = rig.Profile(self.profile_path)
         # Each of five rounds makes five launches that have times. It also executes the command list that was filled before the

@@ -27,10 +27,11 @@ class Attach(rig.RuntimeTest):
         self.assertTrue(rig.wait_for(lambda: os.path.exists(self.profile_path) or recorder.poll() is not None))
         target.stdin.write("go\n")
         target.stdin.flush()
-        # The recorder reads function names while the process exists.
+        # The recorder can read function names only while the process exists. So the process must wait until the profile
+        # has a stack.
         self.assertTrue(rig.wait_for(lambda: rig.has_line(self.profile_path, "USTACK")))
         target.communicate(timeout=60)
-        _, stderr = recorder.communicate(timeout=60)  # ends when the process ends
+        _, stderr = recorder.communicate(timeout=60)
         self.assertEqual((target.returncode, recorder.returncode), (0, 0), stderr)
         folded = rig.parse_folded(self.gpuprof("flame", "-i", self.profile_path))
         for site in ("assemble", "solve"):

@@ -107,7 +107,8 @@ def out_of_time(_signal, _frame):
 
 
 def tried(row, matrix):
-    """Returns the result of the row. Runs a row that fails again, up to `row.tries` times in all, and prints the failures."""
+    """Returns the result of the row. If the row fails, prints the failure and runs the row again, up to `row.tries`
+    times in all."""
     for left in reversed(range(row.tries)):
         signal.alarm(240)
         try:

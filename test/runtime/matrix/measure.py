@@ -232,7 +232,7 @@ def union_ns(intervals, windows):
 
 
 class Running:
-    """A started process. Its output goes into files: a surviving child may hold pipes open."""
+    """A started process. Its output goes into files, because a surviving child may hold pipes open."""
 
     def __init__(self, command, folder, env):
         with tempfile.NamedTemporaryFile("wb", dir=folder, prefix="stdout-", delete=False) as out, \

@@ -191,7 +191,7 @@ def burst_counted(matrix):
     target = child_of(recorder.pid)
     require(rig.wait_for(lambda: has_thread(target, "gpuprof-flush"), pause=0.001), "the library did not connect")
     recorder.process.send_signal(signal.SIGSTOP)
-    rig.wait_for(lambda: not alive(target), 7)  # less than the ten seconds after which the library leaves
+    rig.wait_for(lambda: not alive(target), 7)  # the library would leave the target after ten seconds
     recorder.process.send_signal(signal.SIGCONT)
     require_equal(recorder.wait(), 0, "the recorder's exit status")
     recording = recorder.recording()

@@ -76,7 +76,7 @@ def doctor(matrix):
 
 
 FAULTS = {
-    # fault: (reason of the LOSS, missing records out of a hundred)
+    # fault: (reason of the LOSS, how many of a hundred records are missing)
     "zero_timestamps=10": ("invalid_timestamp", 10),
     "reversed_timestamps=20": ("invalid_timestamp", 5),
     "drop_records=10": ("vendor_dropped", 10),
@@ -263,7 +263,7 @@ def every_prefix(matrix):
     for size in range(header, len(data), max(1, len(data) // 25)):
         with open(cut, "wb") as file:
             file.write(data[:size])
-        has_work = b"\nGPU;" in data[:data.rindex(b"\n", 0, size)]  # in complete lines
+        has_work = b"\nGPU;" in data[:data.rindex(b"\n", 0, size)]  # only complete lines count
         folded = rig.parse_folded(recording.gpuprof("flame", "-i", cut, "--unit", "ns",
                                                     expect=(0,) if has_work else (0, rig.NOTHING)))
         found = sum(value for _, value in folded)

@@ -231,7 +231,7 @@ def conditional_nodes(matrix):
 
 @row(2, "conditional-left-out")
 def conditional_left_out(matrix):
-    """Kernels in conditional bodies are recorded if the launch has no stack, but not if it is outside the recorded range."""
+    """Kernels in conditional bodies of a launch without a stack are recorded. Those outside the recorded range are not."""
     recording = matrix.record(matrix.platform.conditional(rounds=300), "--max-overhead", "0.01")
     recording.check_conserved()
     recording.check_expectations(stacks=False)

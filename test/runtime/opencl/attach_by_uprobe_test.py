@@ -37,7 +37,7 @@ class Attach(rig.RuntimeTest):
             self.assertEqual(target.stdout.readline(), "ready\n")
             recorder = self.attach(target.pid, path)
             printed, _ = target.communicate("go\n", timeout=120)
-            _, stderr = recorder.communicate(timeout=60)  # ends when the process ends
+            _, stderr = recorder.communicate(timeout=60)
             self.assertEqual((target.returncode, recorder.returncode), (0, 0), stderr)
             expected = sum(int(line.split()[-1]) for line in printed.splitlines() if line.startswith("expected"))
             folded = subprocess.run([rig.GPUPROF, "flame", "-i", path], capture_output=True, text=True,

@@ -8,7 +8,7 @@ import rig
 
 # Call site: (kernel, its share of all GPU time). `heavy` does four times the work of `light`.
 SITES = {"assemble": ("light", 1 / 6), "solve": ("heavy", 4 / 6), "postprocess": ("light", 1 / 6)}
-LAUNCHES = 60  # of each site
+LAUNCHES = 60  # launches of each site
 KERNEL_FRAME = re.compile(r"(light|heavy)_\[G\]")
 
 

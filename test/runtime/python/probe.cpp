@@ -124,7 +124,6 @@ extern "C" int probe_walk(const char* name, int careful) {
   return 0;
 }
 
-// Returns the last walk under that name, or null.
 extern "C" const char* probe_text(const char* name) {
   const auto found = probe().walks.find(name);
   return found == probe().walks.end() ? nullptr : found->second.c_str();
@@ -146,7 +145,6 @@ extern "C" void probe_threads(int rounds) {
   }
 }
 
-// Returns the number of CODE records so far.
 extern "C" uint64_t probe_records() {
   return probe().records;
 }

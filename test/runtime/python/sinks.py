@@ -69,7 +69,7 @@ class Launches(Sink):
             module, image = ctypes.c_void_p(), "{} 1000\n".format(name)  # image format of the mock: kernel name and ns
             self.check(self.driver.cuModuleLoadData(ctypes.byref(module), image.encode()))
             self.check(self.driver.cuModuleGetFunction(ctypes.byref(function), module, name.encode()))
-        self.check(self.driver.cuCtxSetCurrent(self.context))  # for this thread
+        self.check(self.driver.cuCtxSetCurrent(self.context))
         return (function, 1, 1, 1, 32, 1, 1, 0, None, None, None)
 
     @property

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""root runs `annotate` on another user's profile that names source files: they are opened with that user's rights."""
+"""root runs `annotate` on another user's profile, which names source files. These are opened with that user's rights."""
 
 import os
 import subprocess

@@ -14,7 +14,7 @@ import rig
 import strangers
 import wire_layout
 
-gc.disable()  # profiles have millions of objects, without cycles
+gc.disable()  # collecting would only cost time: profiles have millions of objects and no cycles
 
 MOST_MIB = 512  # the limit in docs/cli.md
 

@@ -306,7 +306,7 @@ class Connect(rig.RuntimeTest):
         hello = self.hello(children(recorder.pid)[0])
         answers = [user.python(CALLER, name, hello, capture_output=True, text=True).stdout.strip()
                    for user in (self.victim, self.stranger)]
-        self.assertEqual(answers, [str(wire_layout.WELCOME.size), "0"])  # the target's user is answered
+        self.assertEqual(answers, [str(wire_layout.WELCOME.size), "0"])  # the recorder answers only the target's user
         open(self.go, "w", encoding="ascii").close()
         recorder.communicate(timeout=60)
 
@@ -393,7 +393,7 @@ class Connect(rig.RuntimeTest):
         os.rename(folder + "/address.new", folder + "/address")
         self.assertTrue(rig.wait_for(lambda: os.path.exists(folder + "/written")))
         self.wait_until_refused()
-        for entry in glob.glob("/proc/[0-9]*"):  # ends the process that writes
+        for entry in glob.glob("/proc/[0-9]*"):  # the loop ends the process that still writes
             kill_if(int(entry[6:]), self.victim.uid)
         profile, stderr = self.finish_changing(recorder, pid)
         self.assertEqual([frame for stack in profile.stacks.values() for frame in stack

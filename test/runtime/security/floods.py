@@ -22,7 +22,7 @@ UNSAMPLED = wire.GPU_OP_UNSAMPLED
 HOST = wire.CORRELATION_HOST
 MAX_WORDS = wire.STACK_MAX_WORDS
 LONG = 60000  # bytes of a long text
-LONGEST_SECONDS = 40  # duration of a flood
+LONGEST_SECONDS = 40  # maximum duration of a flood
 CROWD_SECONDS = 3
 WORK_NS = 1000  # duration of each honest kernel
 KERNELS = ["honest_copy", "honest_scale", "honest_sum"]
@@ -251,7 +251,7 @@ def main():
         honest(say_begun, ended)
         os._exit(0)
     os.read(begun, 1)
-    time.sleep(1)  # the recorder has read the first records by then
+    time.sleep(1)  # the recorder has read the first records by the end of this second
     attacker = os.fork()
     if attacker == 0:
         if kind == "processes":

@@ -178,7 +178,7 @@ def devices(count=2000):
     return "".join(parts)
 
 
-# Each command gets these profiles. All commands reject too_many_remarks() alike.
+# Each command reads these profiles. too_many_remarks() is tested separately, because all commands reject it alike.
 ALL = {maker.__name__: maker for maker in (
     stacks_times_parents, long_names, python_lines, same_name_frames, range_chains, range_bush, captures, spread, remarks,
     texts, histograms, huge_numbers, timeline, devices)}

@@ -88,7 +88,7 @@ class OutputsTest(rig.RuntimeTest):
         self.addCleanup(process.kill)
         return process
 
-    # Links
+    # Tests with links.
 
     def test_a_strangers_link_at_the_output_name_is_replaced(self):
         for what, command in self.writers("").items():
@@ -159,7 +159,7 @@ class OutputsTest(rig.RuntimeTest):
             self.assertEqual(first_bytes(device), before)
             self.assertTrue(stat.S_ISBLK(os.lstat(device).st_mode))
 
-    # Pipes
+    # Tests with pipes.
 
     def test_a_strangers_pipe_is_refused_at_once(self):
         pipe = self.in_sticky("pipe")
@@ -199,7 +199,7 @@ class OutputsTest(rig.RuntimeTest):
         os.mkfifo(pipe)
         reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
         self.addCleanup(os.close, reader)
-        long_name = "x" * 100_000  # part of the profile, which then exceeds a pipe's capacity
+        long_name = "x" * 100_000  # this name makes the profile larger than a pipe's capacity
         recording = self.start([rig.GPUPROF, "record", "-o", pipe, "--", "sh", "-c", f": {long_name}; : >ended"],
                                start_new_session=True)
         self.assertTrue(rig.wait_for(lambda: os.path.exists(os.path.join(self.folder, "ended"))))

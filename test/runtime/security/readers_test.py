@@ -38,7 +38,7 @@ COMMANDS = {
 # The output may be terabytes: the test reads its beginning and then closes the pipe.
 ENDLESS = 4 << 20
 CLOSED = {141, -signal.SIGPIPE}  # exit statuses after a closed pipe: a shell's, and the signal itself
-ALLOWED = {0, 1, 4} | CLOSED  # success, a named bad input, nothing that matches
+ALLOWED = {0, 1, 4} | CLOSED  # success; bad input that the message names; nothing that matches
 
 
 class Outcome:

@@ -17,7 +17,7 @@ SLOW_LIBRARY = os.environ.get("SLOW_LIBRARY", "")
 # A target that prints the folder of its injection libraries, and ends when it gets a line on stdin.
 SHOW = 'echo "libraries ${CUDA_INJECTION64_PATH%/*}"; read line'
 
-# Run as a stranger: tries to rename the libraries' folder and each folder above it.
+# A program of a stranger, which tries to rename the libraries' folder and each folder above it.
 SWAP = """
 import os, sys
 path = sys.argv[1]
@@ -126,7 +126,7 @@ class Libraries(Test):
 
     @strangers.needed
     def test_root_avoids_folders_that_other_users_cannot_enter(self):
-        with tempfile.TemporaryDirectory() as private:  # mode 0700
+        with tempfile.TemporaryDirectory() as private:  # a temporary folder has mode 0700
             process, folder = self.recording(TMPDIR=private)
             self.assertFalse(folder.startswith(private), folder)
             library = [os.path.join(folder, name) for name in os.listdir(folder)][0]
@@ -250,7 +250,7 @@ class User(Test):
 
 
 class Root(Test):
-    """If root is not needed, one notice is printed after sudo, once on a machine, except with -q or --user."""
+    """If gpuprof runs under sudo but does not need root, it says so once on a machine, but never with -q or --user."""
 
     TEXT = b"root is not needed"
     MARK = "/var/cache/gpuprof/root-mentioned"

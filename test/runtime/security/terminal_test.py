@@ -66,7 +66,7 @@ class Terminal(rig.RuntimeTest):
         try:
             self.shown += os.read(terminal, 65536)
         except (BlockingIOError, OSError):
-            pass  # no data, or all have closed it
+            pass  # there is no data, or no process has the terminal open
         return self.shown
 
     def ended(self, pid):

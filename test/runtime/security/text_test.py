@@ -8,7 +8,8 @@ import tempfile
 
 import rig
 
-# Clears the screen with ESC and with the C1 form of ESC [, sets the title, reverses the direction, hides a tail.
+# This text clears the screen with ESC [ and with its C1 form, sets the title, reverses the text direction, and hides
+# its own end.
 HOSTILE = "\x1b[2Jmark\x9b2J\x1b]0;title\x07\u202egnp.exe\u2066\u200b\u2028x\U000e0041"
 FORBIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")
 

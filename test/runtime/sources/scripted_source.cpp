@@ -17,7 +17,7 @@ using backend::SourceId;
 struct TargetFacts {
   uint32_t pid = 0;
   pid_t parent = 0;
-  uint64_t submit_step = 0;  // addresses of functions
+  uint64_t submit_step = 0;  // this and the following members are addresses of functions
   uint64_t copy_back = 0;
   uint64_t evaluate = 0;
   uint64_t run_model = 0;
@@ -32,7 +32,7 @@ std::optional<TargetFacts> read_target(const std::string& folder) {
   return std::nullopt;
 }
 
-constexpr uint32_t kSaxpy = 1;  // name ids in both sources
+constexpr uint32_t kSaxpy = 1;  // this and the next constant are name ids in both sources
 constexpr uint32_t kReduce = 2;
 
 class ScriptedSource : public backend::Backend {
@@ -185,12 +185,12 @@ class Sampler final : public ScriptedSource {
   void tell_round(uint64_t round) override {
     const uint64_t saxpy = 10 * round;
     const uint64_t reduce = 10 * round + 1;
-    tell_sample(reduce, kReduce, kReducePlace, 4, "long_scoreboard");  // arrives before its launch
+    tell_sample(reduce, kReduce, kReducePlace, 4, "long_scoreboard");  // this sample arrives before its launch
     tell_launch(saxpy, kSaxpyStack, kRange);
     tell_work(saxpy, kSaxpy, 1000);
     tell_launch(reduce, kReduceStack, 0);
     tell_work(reduce, kReduce, 500);
-    tell_sample(saxpy, kSaxpy, kSaxpyPlace, 5, "long_scoreboard");  // arrives after its work
+    tell_sample(saxpy, kSaxpy, kSaxpyPlace, 5, "long_scoreboard");  // this sample arrives after its work
     tell_sample(saxpy, kSaxpy, kSaxpyPlace, 3, "selected");
     tell_sample(reduce, kReduce, kReducePlace, 2, "long_scoreboard", true);
     tell_sample(10'000, kSaxpy, kSaxpyPlace, 6, "selected");  // the launch of this sample never arrives

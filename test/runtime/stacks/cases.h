@@ -27,4 +27,4 @@ void asm_broken(Function* function, void* argument, void* frame_pointer);  // no
 void asm_trap(void);                                                       // begins with an illegal instruction
 // Saves this context's sp at *from and goes on at `to`; a new context begins in `asm_context_begin`.
 void asm_switch(void** from, void* to);
-void asm_context_begin(void);  // rbx: Function*, r12: its argument
+void asm_context_begin(void);  // rbx holds the Function*, r12 its argument

@@ -104,7 +104,7 @@ FRAME void aligned_fixed(void) {
   STACK_LEAVE;
 }
 
-// Has more arguments than registers: the callers push them.
+// This function has more arguments than there are argument registers, so its callers push the others.
 FRAME void many_arguments(long a, long b, long c, long d, long e, long f, long g, long h, long i) {
   STACK_ENTER;
   if (a > 0) {

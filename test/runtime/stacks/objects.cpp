@@ -79,7 +79,7 @@ FRAME void draw_shapes(Shape& shape, Base& base) {
 
 FRAME void throwing(int left) {
   const Scope scope("throwing");
-  std::string text(static_cast<size_t>(left) * 10 + 40, 'x');  // needs destruction
+  std::string text(static_cast<size_t>(left) * 10 + 40, 'x');  // the exception must destroy this string
   if (left > 0) {
     throwing(left - 1);
   } else {
@@ -174,7 +174,7 @@ struct Task {
 
 static Task coroutine(int steps) {
   for (int i = 0; i < steps; ++i) {
-    const unsigned depth = stack_enter(STACK_OTHERS);  // resume()
+    const unsigned depth = stack_enter(STACK_OTHERS);  // stands for resume()
     stack_enter("coroutine");
     stack_launch("coroutine");
     stack_leave(depth);
@@ -214,7 +214,7 @@ LastOfThread::~LastOfThread() {
 static thread_local LastOfThread last_of_thread;
 
 FRAME void in_thread(const char* kernel) {
-  const Scope others(STACK_OTHERS);  // frames of std::thread
+  const Scope others(STACK_OTHERS);  // stands for the frames of std::thread
   const Scope scope("in_thread");
   last_of_thread.kernel = kernel;
   stack_launch("std_thread");
@@ -226,7 +226,7 @@ FRAME int through_function(const std::function<int(int)>& function, int left) {
 }
 
 FRAME int called(int value) {
-  const Scope others(STACK_OTHERS);  // std::function's invoker
+  const Scope others(STACK_OTHERS);  // stands for std::function's invoker
   const Scope scope("called");
   stack_launch("std_function");
   return value;

@@ -164,7 +164,6 @@ void process_cases(void) {
   STACK_LEAVE;
 }
 
-// Returns the number of pages in [begin, end) that are not in memory.
 static long pages_out(uintptr_t begin, uintptr_t end) {
   long out = 0;
   const int map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
@@ -317,7 +316,6 @@ static const struct {
 };
 enum { kAssemblies = sizeof(kAssembly) / sizeof(kAssembly[0]) };
 
-// Nests all assembly functions on one stack.
 FRAME void nested(void* left) {
   STACK_ENTER;
   const intptr_t i = (intptr_t)left;

@@ -8,12 +8,13 @@ import functools
 import re
 import struct
 
-START_BYTES = 64  # more than _start has, but too little for other code to be mistaken for it
+START_BYTES = 64  # _start has fewer bytes; with a larger value, other code could be mistaken for _start
 LOAD = 1
 
 # The code after the call of a thread's function in clone and clone3: exit (system call 60) with its return value.
 AFTER_THREAD = re.compile(rb"\x48?\x89\xc7\xb8\x3c\x00\x00\x00\x0f\x05")
-MOST_BEFORE = 2  # bytes from a frame's address, which may be inside the call instruction, to that code
+# A frame's address can be this many bytes before that code, because it may be inside the call instruction.
+MOST_BEFORE = 2
 
 
 @functools.lru_cache(maxsize=None)

@@ -33,7 +33,7 @@ LAUNCH = "cuLaunchKernel"
 KNOWN_MS = (300, 2000)  # the second value is tried if the recorder was delayed
 LIBRARIES = 150  # the recorder makes unwind tables for each
 NOTE = b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0"  # precedes a build id of 20 bytes in a file
-RANDOM_STACKS = 500  # in ctest
+RANDOM_STACKS = 500  # number of stacks if ctest runs the test
 RANDOM_BATCH = 2000  # stacks per recording
 
 LIBC = re.compile(r"(libc|ld-linux|libpthread|libstdc\+\+)")
@@ -158,7 +158,7 @@ def mismatch(names, wanted, ours):
 
 
 def cut_difference(frames, functions, ours):
-    """Returns what is wrong with a stack that may be cut anywhere if it is marked as truncated."""
+    """Returns what is wrong with a stack, or None. The stack may be cut anywhere if it is marked as truncated."""
     fault = difference(frames, functions, ours)
     cuts = ((BROKEN, *functions[at:]) for at in range(1, len(functions)))
     return None if fault is None or any(difference(frames, cut, ours) is None for cut in cuts) else fault
@@ -200,7 +200,7 @@ class Stacks(rig.RuntimeTest):
         if not os.path.exists(command[0]):
             self.skipTest(f"{os.path.basename(command[0])} was not built: its compiler is missing")
         path = os.path.join(self.folder, "expected")
-        if os.path.exists(path):  # targets append to the file of another recording
+        if os.path.exists(path):  # a target would append to the file of an earlier recording
             os.unlink(path)
         environment = {**os.environ, "LD_LIBRARY_PATH": MOCKS, "STACKS_EXPECTED": path, **(variables or {})}
         profile, stderr = self.record(command, [f"--stacks={engine}"], env=environment, **options)

@@ -42,12 +42,12 @@ struct StackShadow {
   const char* names[64];
   unsigned depth;
 };
-// Switches to another shadow stack; null: the thread's own. Returns the previous one.
+// Switches to another shadow stack; null stands for the thread's own. Returns the previous shadow stack.
 struct StackShadow* stack_switch(struct StackShadow* to);
 
 #define STACK_ENTER const unsigned stack_depth_ = stack_enter(__func__)
 #define STACK_LEAVE stack_leave(stack_depth_)
-// Call this where an exception or a longjmp arrives. Removes from the shadow stack the functions that it has left.
+// Call this where an exception or a longjmp arrives. It removes from the shadow stack the functions that were left.
 #define STACK_BACK stack_leave(stack_depth_ + 1)
 
 #ifdef __cplusplus

@@ -13,7 +13,7 @@ import unittest
 import rig
 import webdriver
 
-SAMPLES = os.environ.get("SAMPLE_SVG", "build/test/runtime/svg/sample_svg")  # draws the samples
+SAMPLES = os.environ.get("SAMPLE_SVG", "build/test/runtime/svg/sample_svg")  # this program draws the samples
 SCREENSHOTS = pathlib.Path(os.environ.get("SCREENSHOTS", "build/test/runtime/svg/screenshots"))
 
 FRAMES = """
@@ -149,7 +149,7 @@ class Svg(unittest.TestCase):
         assert near(after["width"], 1260) and near(after["x"], 10), after
         assert page.frame("main (train.py:188)")["above"]
         labels = " ".join(f["label"] for f in page.frames())
-        assert "backward_step" not in labels  # a sibling of the zoomed frame
+        assert "backward_step" not in labels  # it is a sibling of the zoomed frame
         assert len([f for f in page.frames() if f["shown"]]) > 30
         assert re.search(r"#zoom=\d+$", self.browser.script("return location.href"))
         self.browser.hover(page.select("flash_attention (ops.py:12)"))
@@ -363,7 +363,7 @@ class Svg(unittest.TestCase):
         self.browser.keys("Escape")
         self.browser.click("#gp-inverted")
         assert page.frame("memcpy HtoD pageable")["level"] > 10
-        self.browser.open((self.folder / "inverted.svg").as_uri())  # inverted by gpuprof
+        self.browser.open((self.folder / "inverted.svg").as_uri())  # gpuprof itself has inverted this picture
         assert "callers above" in page.text("gp-name"), page.text("gp-name")
         assert page.frame("memcpy HtoD pageable")["level"] == 2
         self.browser.keys("i")

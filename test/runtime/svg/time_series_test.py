@@ -13,7 +13,7 @@ import webdriver
 from svg_test import SCREENSHOTS, twice
 
 SLICE_NS = 250_000_000
-SLICES = 150  # drawn as columns of two slices
+SLICES = 150  # the slices are drawn as columns of two
 
 
 def profile(slices):
@@ -126,7 +126,7 @@ class TimeSeries(unittest.TestCase):
         self.open()
         self.drag(41, 58)  # from the lower cell of one column to the upper cell of another
         self.check_selected(41, 58)
-        self.drag(99, 80)  # dragged backwards
+        self.drag(99, 80)
         self.check_selected(80, 99)
         self.drag(7, 7)
         self.check_selected(7, 7)

@@ -236,7 +236,7 @@ TEST_CASE("a device whose busy and idle time do not add up to the recorded time 
   const std::string end = "END;9;3;3;65;2;0;0\n";
   CHECK(aggregate_text(good + "WINDOW;0;100\n" + end).info.warnings.empty());
   CHECK(aggregate_text(good + "WINDOW;0;60\nWINDOW;70;110\n" + end).info.warnings.empty());
-  CHECK(aggregate_text(good + "WINDOW;0;60\n").info.warnings.empty());  // a truncated profile
+  CHECK(aggregate_text(good + "WINDOW;0;60\n").info.warnings.empty());  // the profile has no END: it was truncated
   const auto idle = aggregate_text(good + "WINDOW;0;100\nIDLE;1;2;0;1\n" + end).info.warnings;
   REQUIRE(idle.size() == 1);
   CHECK(idle[0] == "device 1 was busy for 5 ns and idle for 96 ns, but the recorded windows last 100 ns");
@@ -270,7 +270,7 @@ TEST_CASE("coverage is the share of GPU work with a stack") {
         .info.covered.percent();
   };
   const std::string three = "GPU;0;1;3;3;1;1;0;0;0\n";  // three launches with a stack
-  CHECK(percent("") == 0);                              // no GPU work
+  CHECK(percent("") == 0);
   CHECK(percent(three) == 100);
   CHECK(percent(three + "GPU;0;2;1;1;1;1;0;0;0\n") == 75);
   CHECK(percent(three + "GPU;0;7;1;1;1;1;0;0;0\n") == 75);  // the fourth work item has no sampled stack

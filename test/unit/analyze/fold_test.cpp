@@ -306,7 +306,7 @@ TEST_CASE("an error names its own line, however many records follow") {
       const std::string text = base + repeated(good, before) + bad + repeated(good, after);
       CHECK(fold_error(text) == expected);
       CHECK(fold_error(text + "GPU;broken\n") == expected);
-      CHECK(fold_error(text + "STRING;99;late\n") == expected);  // defined too late
+      CHECK(fold_error(text + "STRING;99;late\n") == expected);  // STRING 99 is defined too late
       CHECK(fold_error(text + "GPU;0;99;1;1;1;1;1;0;0\n") == expected);
       const auto lenient = fold_text(text + "STRING;99;late\n" + bad, {}, true);
       CHECK(lenient.skipped_bad == 1);

@@ -19,7 +19,6 @@ inline analyze::Aggregate read_all(const std::string& text) {
   return std::move(rows).value();
 }
 
-// Formats the lines of `flame --unit ns` for any weight kind.
 inline std::string lines_of(const analyze::FoldResult& result, output::WeightKind kind = output::WeightKind::time) {
   return output::folded(result.tree, {kind, output::TimeUnit::ns});
 }

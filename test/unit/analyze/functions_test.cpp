@@ -170,7 +170,7 @@ USTACK;2;1;2;5;6
 }
 
 TEST_CASE("many captures below many launches cost one entry per function, not per frame") {
-  constexpr uint32_t kStacks = 50;  // launch stacks, and as many capture stacks
+  constexpr uint32_t kStacks = 50;  // number of launch stacks, and of capture stacks
   constexpr uint32_t kFrames = 1000;
   std::string text = kProfile;
   for (uint32_t id = 11; id < 11 + 2 * kStacks; ++id) {

@@ -9,7 +9,6 @@
 namespace gpuprof::analyze {
 namespace {
 
-// Adds a path "a;b;c" with its time in ns.
 void add(FlameTree& tree, const std::string& path, uint64_t ns) {
   NodeId at = FlameTree::kRoot;
   for (size_t begin = 0; begin <= path.size();) {

@@ -15,8 +15,8 @@ using test::lines_of;
 
 namespace {
 
-// Defines two kernels below one stack. `saxpy` has samples on a line with inlined code, on a line without, in a
-// function without lines, and without a code location. `copy` has no samples.
+// Defines two kernels below one stack. `saxpy` has samples on a line with inlined code, on a line without inlined code,
+// in a function without lines, and without a code location. `copy` has no samples.
 const std::string kLeafBase =
     "GPUPROF;3.0\nSTRING;1;app\nSTRING;2;main\nSTRING;3;saxpy\nSTRING;4;a.cu\nSTRING;5;clamp\nSTRING;6;a.cubin\n"
     "STRING;7;FADD\nSTRING;8;wait\nSTRING;9;barrier\nSTRING;10;helper\nSTRING;11;copy\nPROCESS;1;7;1;5;1;0;0;0\n"

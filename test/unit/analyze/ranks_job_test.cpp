@@ -20,7 +20,7 @@ constexpr uint64_t kSteps = 10;  // program steps in a slice, which lasts 100 ms
 struct Model {
   size_t ranks = 4;
   uint64_t slices = 40;
-  size_t slow = 99;  // none by default
+  size_t slow = 99;  // the slow rank; by default none is slow
   uint64_t slow_from = 15;
   uint64_t slow_kernel_ms = 20;  // extra time of each slice in relax, compared with the other ranks
   uint64_t slow_cpu_ms = 0;      // extra CPU time before relax, compared with the other ranks
@@ -29,8 +29,8 @@ struct Model {
   double preempted_ms = 0;  // maximum delay of a slice, as on a busy machine; does not change the shortest kernel time
   bool waits_too = false;   // the CPU waits for the collective in all_reduce()
   unsigned seed = 1;
-  std::vector<uint64_t> first;   // first slice of each rank; 0 if empty
-  std::vector<uint64_t> end;     // end slice of each rank, exclusive; `slices` if empty
+  std::vector<uint64_t> first;   // first slice of each rank; if empty, all ranks begin at slice 0
+  std::vector<uint64_t> end;     // end slice of each rank, exclusive; if empty, all ranks end at `slices`
   std::vector<uint64_t> offset;  // clock offset of each rank, in slices
 };
 

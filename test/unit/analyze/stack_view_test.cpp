@@ -127,7 +127,6 @@ class Stacks {
   profile::StringId kernel_{};
 };
 
-// Returns the shown frames of one stack, separated by spaces.
 std::string shown_frames(const std::vector<std::string>& words, const StackOptions& options) {
   const Aggregate rows = test::read_all(Stacks().stack(words).text());
   StackView view(rows.tables, options);
@@ -206,7 +205,7 @@ TEST_CASE("stacks of threads begin after the thread start functions") {
   CHECK(shown_frames({"[libc.so.6+0x89134]", "[libc.so.6+0x10a7dc]", "worker"}, {}) == "worker");
   CHECK(shown_frames({"x:[no Python frames]", "clone3", "worker"}, {}) == "[no Python frames] worker");
   CHECK(shown_frames({"[truncated]", "[libc.so.6+0x41c93]", "my_compare"}, {}) ==
-        "[truncated] [libc.so.6+0x41c93] my_compare");  // libc called back; the beginning of the stack is unknown
+        "[truncated] [libc.so.6+0x41c93] my_compare");  // a call back from libc, in a stack whose beginning is unknown
   // If a stack has only thread start functions, they are shown.
   CHECK(shown_frames({"clone3", "start_thread"}, {}) == "clone3 start_thread");
   CHECK(shown_frames({"worker", "main_loop"}, {}) == "worker main_loop");
@@ -284,7 +283,7 @@ TEST_CASE("collapsed recursion keeps only its innermost cycle") {
   CHECK(shown_frames({"m", "p:f@1", "p:f@2", "p:f@9", "g"}, collapse) == "m f (f.py:9) g");
   CHECK(shown_frames({"p:a@1", "p:b@2", "p:a@3", "p:b@4"}, collapse) == "a (f.py:3) b (f.py:4)");
   CHECK(shown_frames({"p:f@1", "f", "p:f@1", "f"}, collapse) ==
-        "f (f.py:1) f");  // one Python function and one C function
+        "f (f.py:1) f");  // the first f is a Python function, the second a C function
   CHECK(shown_frames({"f", "l:f", "f"}, collapse) == "f");
   CHECK(shown_frames({"p:f@1", "i:eval", "p:f@1", "i:eval", "x"}, collapse) == "f (f.py:1) x");
   CHECK(shown_frames({"f", "x", "f", "x"}, {.hide = patterns({"x"}), .collapse_recursion = true}) == "f");
@@ -296,7 +295,7 @@ TEST_CASE("collapsed recursion keeps only its innermost cycle") {
   CHECK(shown_frames(longest, collapse).find("f0", 1) == std::string::npos);
   longest.insert(longest.begin() + static_cast<std::ptrdiff_t>(kLongestCycle), "g");
   longest.emplace_back("g");
-  CHECK(shown_frames(longest, collapse).find("f0", 1) != std::string::npos);  // too long a cycle to collapse
+  CHECK(shown_frames(longest, collapse).find("f0", 1) != std::string::npos);  // this cycle is too long to be collapsed
 }
 
 TEST_CASE("a stack with all frames hidden shows a marker") {
@@ -384,7 +383,7 @@ std::vector<std::string> random_words(std::mt19937& random) {
   return words;
 }
 
-// Returns whether a cycle of at most kLongestCycle functions follows itself.
+// Returns whether a cycle of at most kLongestCycle functions is directly followed by the same cycle.
 bool has_repetition(const std::vector<std::string>& functions) {
   for (size_t length = 1; length <= kLongestCycle; ++length) {
     for (size_t at = 0; at + 2 * length <= functions.size(); ++at) {

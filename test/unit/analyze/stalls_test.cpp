@@ -32,7 +32,7 @@ Summary summary_of(const std::string& text, const SummaryOptions& options = {}) 
   REQUIRE(reader);
   auto rows = aggregate(*reader, {.stall_slices = true});
   REQUIRE(rows);
-  // The summary holds only numbers here: its strings are freed with `rows`.
+  // Callers may use only the numbers of the summary: its strings are freed with `rows`.
   return summarize(*rows, options);
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("stalls list kernels by their time, each with its hottest lines") {
   REQUIRE(rows);
   const Summary summary = summarize(*rows, {});
   REQUIRE(summary.stalls.size() == 2);
-  CHECK(summary.stalls[0].kernel == "copy");  // fewer samples, but more time
+  CHECK(summary.stalls[0].kernel == "copy");  // this kernel has fewer samples, but more time
   const KernelStalls& saxpy = summary.stalls[1];
   CHECK(saxpy.kernel == "saxpy");
   CHECK(saxpy.samples == 11);

@@ -186,13 +186,13 @@ TEST_CASE("a subset does not count beside the recording that holds it") {
   CHECK(ns_of({*rank_0}) == 35);
   CHECK(ns_of({*rank_0, job}) == 42);
   CHECK(ns_of({*rank_0, *rank_0}) == 35);
-  CHECK(fails({*rank_0, *rank_1}));  // nobody knows that two filters select different work
+  CHECK(fails({*rank_0, *rank_1}));  // gpuprof cannot know whether two filters select different work
   const Parts parts = parts_of(job, SplitBy::rank);
   CHECK(ns_of(texts_of(parts)) == 42);
   CHECK(ns_of({job, parts.at("rank-1")}) == 42);
   CHECK(ns_of({parts.at("rank-0"), parts.at("rank-1"), parts.at("rank-0")}) == 42);
   CHECK(fails({parts.at("rank-0"), *rank_1}));
-  CHECK(fails({parts.at("rank-0"), parts_of(job, SplitBy::rank).at("rank-1")}));  // of two splits
+  CHECK(fails({parts.at("rank-0"), parts_of(job, SplitBy::rank).at("rank-1")}));  // these subsets come from two splits
   std::vector<std::string> nested = texts_of(parts_of(parts.at("rank-0"), SplitBy::time, 100));
   CHECK(ns_of(nested) == 35);
   nested.push_back(parts.at("rank-0"));

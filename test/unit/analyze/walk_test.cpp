@@ -1,5 +1,5 @@
 // Compares the paths that analyze/paths/walk.h gives to exports with those that analyze/paths/fold.h gives to `flame`.
-// Both compute them in different ways, and must give each path the same weight.
+// The two compute the paths in different ways, and must give each path the same weight.
 #include "analyze/paths/walk.h"
 
 #include <algorithm>

@@ -185,7 +185,7 @@ TEST_CASE("the scan distinguishes unwritten batches from complete ones") {
   const auto scan = memory.scan(0x1000);
   CHECK(scan.state == GPUPROF_BATCH_UNWRITTEN);
   CHECK(starts(scan) == std::vector<uint64_t>{0x40});
-  memory.put(0x1000, walker(0x40) + jump(0x7000));  // unreadable address
+  memory.put(0x1000, walker(0x40) + jump(0x7000));  // the batch jumps to an unreadable address
   CHECK(memory.scan(0x1000).state == GPUPROF_BATCH_UNWRITTEN);
   memory.put(0x1000, {0xdeadbeef});
   CHECK(memory.scan(0x1000).state == GPUPROF_BATCH_UNWRITTEN);

@@ -44,7 +44,7 @@ class Proc {
 
 TEST_CASE("a client id is read only in the kernel's format") {
   CHECK(client_of("pos:\t0\ndrm-client-id:\t17\ndrm-pdev:\t0000:03:00.0\n") == 17U);
-  CHECK_FALSE(client_of("pos:\t0\ndrm-client-id:\t17"));  // truncated
+  CHECK_FALSE(client_of("pos:\t0\ndrm-client-id:\t17"));  // the line is truncated
   CHECK_FALSE(client_of("drm-client-id:\t17\n"));         // the first line must be the kernel's "pos:"
   CHECK_FALSE(client_of("pos:\t0\nx-drm-client-id:\t17\n"));
   CHECK_FALSE(client_of("pos:\t0\ndrm-client-id:\t17 18\n"));
@@ -57,7 +57,7 @@ TEST_CASE("a client belongs to the recorded process tree, to another process, or
   const Proc proc;
   proc.process(1, 0);
   proc.process(100, 1);
-  proc.process(101, 100, "a) R 1\\nPPid:\\t1");  // as the kernel escapes it
+  proc.process(101, 100, "a) R 1\\nPPid:\\t1");  // the kernel escapes newlines in a name
   proc.process(102, 101);
   proc.process(200, 1);
   proc.process(300, 999);  // its parent has ended

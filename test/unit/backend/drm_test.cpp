@@ -21,7 +21,6 @@ Result<SchedulerEvents> choose_of(const std::set<std::string, std::less<>>& ther
   });
 }
 
-// Creates a fake root folder with a /sys.
 class Machine {
  public:
   Machine() : root_(std::filesystem::temp_directory_path() / ("gpuprof_drm_test." + std::to_string(::getpid()))) {

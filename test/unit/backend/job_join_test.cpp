@@ -77,7 +77,7 @@ TEST_CASE("a job of a ring starts when the job before it is done") {
   join.on_queued({8, 1}, job(3, 110, 2));
   join.on_run({5, 1}, 200);
   join.on_run({6, 1}, 210);  // the hardware still runs job {5, 1}
-  join.on_run({8, 1}, 220);  // runs on another ring
+  join.on_run({8, 1}, 220);  // this job runs on another ring
   join.on_done({5, 1}, 500, false);
   join.on_done({6, 1}, 800, false);
   join.on_done({8, 1}, 900, false);

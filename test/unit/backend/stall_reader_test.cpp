@@ -26,7 +26,6 @@ std::vector<std::byte> record(uint32_t address, uint8_t tdr) {
   return bytes;
 }
 
-// The result of one read of a stream.
 struct Step {
   StallStream::Outcome outcome = StallStream::Outcome::nothing;
   std::vector<std::byte> bytes;

@@ -46,7 +46,7 @@ struct Sink final : EventSink {
   std::vector<std::string> metas;
   std::vector<SourceId> ended;
   std::vector<SourceId> remapped;
-  std::vector<uint64_t> read_ns;  // Stack::read_ns of each stack
+  std::vector<uint64_t> read_ns;
   Counters counters;
 };
 

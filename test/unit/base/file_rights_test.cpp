@@ -65,7 +65,8 @@ TEST_CASE("the rights of a process are read from its status") {
   const auto root = parse_file_rights(status_of("0\t0\t0\t0", "0\t0\t0\t0", "", "000001ffffffffff"), true);
   REQUIRE(root);
   CHECK(*root == FileRights{0, 0, {}, kOverride | kSearch});
-  // Root of a container has only the capabilities of the container. Root of another user namespace has none.
+  // The root user of a container has only the capabilities of the container. The root user of another user namespace
+  // has none.
   CHECK(parse_file_rights(status_of("0\t0\t0\t0", "0\t0\t0\t0", "", "0000000000000004"), true)->capabilities ==
         kSearch);
   CHECK(parse_file_rights(status_of("0\t0\t0\t0", "0\t0\t0\t0", "", "000001ffffffffff"), false)->capabilities == 0);

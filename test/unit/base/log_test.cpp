@@ -98,7 +98,6 @@ void forget_dropped() {
   gpuprof::log::warn("room");
 }
 
-// Returns how many descriptors of this process refer to the same file as `fd`.
 int descriptors_of(int fd) {
   constexpr int kMost = 256;
   struct stat wanted {};

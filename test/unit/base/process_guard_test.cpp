@@ -1,4 +1,4 @@
-// Children that change their user need a test that runs as root. The other tests run as any user.
+// Tests whose children change their user must run as root. The other tests run as any user.
 #include "base/process/process_guard.h"
 
 #include <grp.h>
@@ -124,7 +124,7 @@ TEST_CASE("another user's process is valid as long as it has only that user's ri
   CHECK(guard.state() == State::changed);
   CHECK(guard.state() == State::changed);
   child.end();
-  CHECK(guard.state() == State::changed);  // permanently
+  CHECK(guard.state() == State::changed);  // the change is permanent
 }
 
 TEST_CASE("a process that can regain another user's rights is not trusted") {

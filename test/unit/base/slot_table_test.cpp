@@ -9,7 +9,6 @@ using namespace gpuprof;
 
 namespace {
 
-// Stores numbers, hashed by a function of the test.
 struct Numbers {
   uint64_t (*hash)(uint64_t);
   std::vector<uint64_t> values = {};

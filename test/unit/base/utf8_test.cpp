@@ -15,8 +15,8 @@ TEST_CASE("malformed UTF-8 is not a sequence") {
   CHECK(utf8_sequence("") == 0);
   CHECK(utf8_sequence("\x80") == 0);
   CHECK(utf8_sequence("\xff") == 0);
-  CHECK(utf8_sequence("\xc3") == 0);              // cut
-  CHECK(utf8_sequence("\xc3(") == 0);             // no continuation
+  CHECK(utf8_sequence("\xc3") == 0);              // truncated sequence
+  CHECK(utf8_sequence("\xc3(") == 0);             // no continuation byte
   CHECK(utf8_sequence("\xc0\x80") == 0);          // overlong
   CHECK(utf8_sequence("\xe0\x80\xaf") == 0);      // overlong
   CHECK(utf8_sequence("\xed\xa0\x80") == 0);      // surrogate

@@ -21,7 +21,7 @@ TEST_CASE("access to performance counters is read from the driver's parameters")
   CHECK(nvidia(machine, "performance counters").state == State::info);
   machine.file("/proc/driver/nvidia/params", "ResmanDebugLevel: 4294967295\nRmProfilingAdminOnly: 1\n");
   CHECK(nvidia(machine, "performance counters").state == State::limited);
-  CHECK(nvidia(machine, "performance counters", "200000").state == State::ok);  // CAP_SYS_ADMIN
+  CHECK(nvidia(machine, "performance counters", "200000").state == State::ok);  // the user has CAP_SYS_ADMIN
   machine.file("/proc/driver/nvidia/params", "RmProfilingAdminOnly: 0\n");
   CHECK(nvidia(machine, "performance counters").state == State::ok);
 }
@@ -44,7 +44,7 @@ TEST_CASE("other profilers are found by their process names") {
   machine.file("/proc/17/comm", "bash\n");
   CHECK(nvidia(machine, "other profilers").state == State::ok);
   machine.file("/proc/4711/comm", "nv-hostengine\n");
-  machine.file("/proc/uptime/comm", "nsys\n");  // not a process
+  machine.file("/proc/uptime/comm", "nsys\n");  // this folder of /proc is no process
   const Fact fact = nvidia(machine, "other profilers");
   CHECK(fact.state == State::limited);
   CHECK(fact.detail.find("nv-hostengine (process 4711)") == 0);

@@ -60,7 +60,8 @@ TEST_CASE("a failed program is inconclusive, a program that still runs is not") 
 TEST_CASE("work below other functions or hidden frames is not missing from a budget") {
   CHECK(outcome_of(run_with({{.name = "main"}}), 10) == Outcome::pass);
   CHECK(outcome_of(run_with({{.name = "[all frames hidden]", .note = true}}), 10) == Outcome::pass);
-  CHECK(outcome_of(run_with({{.name = "[truncated]"}}), 10) == Outcome::pass);  // a function named like the marker
+  // This function only has the name of the marker.
+  CHECK(outcome_of(run_with({{.name = "[truncated]"}}), 10) == Outcome::pass);
 }
 
 }  // namespace

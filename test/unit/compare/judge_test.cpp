@@ -31,7 +31,7 @@ class Sides {
       KernelLine line;
       line.name = "kernel_" + std::to_string(kernel);
       for (size_t run = 0; run < 2 * runs; ++run) {
-        const auto wobble = static_cast<uint64_t>(random() % 100'001);  // 1% of 10 ms
+        const auto wobble = static_cast<uint64_t>(random() % 100'001);  // up to 1% of 10 ms
         line.costs.push_back({.ns = 10'000'000 + wobble, .count = 10});
       }
       comparison.kernels.push_back(std::move(line));
@@ -116,7 +116,7 @@ TEST_CASE("unchanged runs pass") {
   CHECK(judgement.factor_removed);
   CHECK(judgement.moderated);
   CHECK(judgement.noise_percent > 0.2);
-  CHECK(judgement.noise_percent < 0.5);  // 1% / sqrt(12)
+  CHECK(judgement.noise_percent < 0.5);  // uniform noise of 1% has the standard deviation 1% / sqrt(12)
   CHECK(judgement.minimum_detectable_percent > 0.2);
   CHECK(judgement.minimum_detectable_percent < 2);
   REQUIRE(judgement.findings.size() == 31);
@@ -130,7 +130,7 @@ TEST_CASE("one slower kernel of many is a regression") {
   const Judgement judgement = sides.judged();
   CHECK(judgement.outcome == Outcome::regression);
   REQUIRE(judgement.findings.size() == 31);
-  CHECK(judgement.findings[1].line == 7);  // [0] is the total; then the worst kernel is first
+  CHECK(judgement.findings[1].line == 7);  // finding 0 is the total; the worst kernel comes next
   CHECK(judgement.findings[1].verdict == Verdict::slower);
   CHECK(std::abs(judgement.findings[1].change_percent - 10) < 1);
   CHECK(judgement.findings[1].low_percent < judgement.findings[1].change_percent);
@@ -195,7 +195,7 @@ TEST_CASE("a slowdown of most kernels does not pass if the runs vary by as much"
   CHECK(reasons_of(all.judged()).find("all kernels may be slower") == 0);
 
   CHECK(made(0, 1).judged().outcome == Outcome::pass);
-  CHECK(made(5, 0.7).judged().outcome == Outcome::pass);  // faster
+  CHECK(made(5, 0.7).judged().outcome == Outcome::pass);  // the new side is faster
 }
 
 TEST_CASE("a slowdown that a lower clock explains is inconclusive") {
@@ -234,7 +234,7 @@ TEST_CASE("a slowdown that a higher clock hides is inconclusive") {
   CHECK(reasons_of(sides.judged()).find("slower in GPU cycles (+10.") == 0);
   CHECK(sides.judged(with_thresholds("[total] 15% wanted")).outcome == Outcome::pass);
 
-  with_clock(sides, 1.015);  // not above --material
+  with_clock(sides, 1.015);  // this change is not above --material
   CHECK(sides.judged().outcome == Outcome::pass);
 }
 
@@ -482,7 +482,8 @@ TEST_CASE("thresholds waive a new kernel by its name, or by the total") {
     CHECK(judgement.findings[1].note == "gate.txt:1: up to 4%: wanted");
     CHECK(of_kernel(judgement, 7)->verdict == Verdict::appeared);
   }
-  CHECK(sides.judged(with_thresholds("kernel_7 3% wanted")).outcome == Outcome::regression);  // 1/29 exceeds 3%
+  // Kernel 7 adds 1/29 of the time, which exceeds 3%.
+  CHECK(sides.judged(with_thresholds("kernel_7 3% wanted")).outcome == Outcome::regression);
   CHECK(sides.judged(with_thresholds("kernel_8 4% wanted")).outcome == Outcome::regression);
   sides.slow_down(8, 1.5);
   CHECK(sides.judged(with_thresholds("kernel_7 4% wanted")).outcome == Outcome::regression);

@@ -59,7 +59,7 @@ TEST_CASE("a function's total counts each launch once, however often it is in th
   CHECK(test::named(run.functions, "main")->total.ns == 100);
   CHECK(test::named(run.functions, "main")->direct.ns == 0);
   REQUIRE(run.paths.size() == 2);
-  CHECK(run.paths[1].functions.empty());  // no CPU stack
+  CHECK(run.paths[1].functions.empty());  // this path has no CPU stack
   CHECK(test::named(run.kernels, "[copy HtoD]")->cost.ns == 7);
 }
 

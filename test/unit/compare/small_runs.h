@@ -42,7 +42,7 @@ inline uint32_t kernel_of(compare::Run& run, const std::string& name) {
 
 }  // namespace detail
 
-// Each path must be unique.
+// Builds a run. The paths of `all` must differ.
 inline compare::Run small_run(const std::vector<Launches>& all, const std::string& file = "run.txt") {
   compare::Run run;
   run.facts.file = file;

@@ -21,7 +21,6 @@ inline void set_environment(const Environment& environment) {
   }
 }
 
-// Returns the child's wait status.
 inline int wait_for(pid_t pid) {
   int status = -1;
   waitpid(pid, &status, 0);
@@ -42,7 +41,7 @@ pid_t fork_child(const Environment& environment, const Body& body) {
 
 struct Program {
   pid_t pid = -1;
-  UniqueFd output;  // stdout
+  UniqueFd output;  // the child's stdout
 };
 
 inline Program start_program(const std::vector<std::string>& command, const Environment& environment) {

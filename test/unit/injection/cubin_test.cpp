@@ -12,7 +12,6 @@ using gpuprof::injection::cupti::can_launch_kernels;
 
 namespace {
 
-// Builds a file with one section header and the name of its section.
 std::string cubin_with(const std::string& section) {
   Elf64_Ehdr header = {};
   memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -49,6 +48,6 @@ TEST_CASE("bytes that are not a module are read without a crash") {
     for (int changes = 0; changes < 4; ++changes) {
       bytes[random() % (sizeof(Elf64_Ehdr) + sizeof(Elf64_Shdr))] = static_cast<char>(random());
     }
-    static_cast<void>(can_launch(std::string(bytes)));  // for the sanitizer
+    static_cast<void>(can_launch(std::string(bytes)));  // the sanitizer checks the reads of this call
   }
 }

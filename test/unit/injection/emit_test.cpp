@@ -43,7 +43,7 @@ TEST_CASE("profiling stays off without a recorder") {
                               {GPUPROF_ENV_TOKEN, "0123456789abcdef0123456789abcdef"}};
   const pid_t pid = fork_child(nobody, [] {
     const bool on = injection::start("test") || injection::active();
-    injection::launch(1);  // must be harmless
+    injection::launch(1);  // a launch without a connection must be harmless
     injection::gpu_op(op_with(1), true);
     return on ? 1 : 0;
   });
@@ -128,7 +128,8 @@ TEST_CASE("launches are counted, some are timed, and they are sent if the record
     REQUIRE(std::string(source.launch_records[i].thread) == "launcher");
     REQUIRE(source.launch_records[i].time_ns >= (i == 0 ? 1 : source.launch_records[i - 1].time_ns));
   }
-  // Times of neighbours may be equal, because some clocks have coarse steps. Those of the first and the last may not.
+  // Successive launches may have equal times, because some clocks have coarse steps. The first and the last launch may
+  // not.
   CHECK(source.launch_records.back().time_ns > source.launch_records.front().time_ns);
 }
 

@@ -144,7 +144,6 @@ class FakeRecorder {
     thread_ = std::thread([this] { run(); });
   }
 
-  // Reads the remaining records and ends the thread.
   void stop() {
     if (thread_.joinable()) {
       running_ = false;

@@ -139,7 +139,7 @@ namespace {
 struct Driver {
   ze_result_t read_result = ZE_RESULT_SUCCESS;
   size_t bytes = 128;
-  ze_result_t result = ZE_RESULT_SUCCESS;  // of calculate_one() and calculate_sets()
+  ze_result_t result = ZE_RESULT_SUCCESS;  // what calculate_one() and calculate_sets() return
   uint32_t sets = 1;
   uint32_t total = 6;  // number of values according to the first call, which stores none
   std::vector<uint32_t> counts = {6};

@@ -31,7 +31,7 @@ namespace injection = gpuprof::injection;
 
 namespace {
 
-// Called at the innermost frame of a stack.
+// A function that is called at the innermost frame of a stack.
 using Leaf = std::function<void()>;
 
 #define GPUPROF_KEEP(variable) __asm__ volatile("" ::"r"(variable) : "memory")

@@ -75,7 +75,6 @@ class Segment {
   void* memory_;
 };
 
-// Builds objects in the layout of an interpreter.
 class Objects {
  public:
   explicit Objects(uint32_t version) {

@@ -45,7 +45,6 @@ void launch_in_range(uint64_t correlation) {
   }
 }
 
-// Runs `body` as a target, and returns what the recorder received.
 template <typename Body>
 std::vector<Source> record_ranges(const Body& body, FakeRecorder::Options options = {}) {
   options.control |= GPUPROF_CONTROL_ENABLED | GPUPROF_CONTROL_LAUNCH_RECORDS;

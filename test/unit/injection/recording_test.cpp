@@ -89,7 +89,6 @@ std::string letters() {
   return calls.letters;
 }
 
-// Runs `body` as a target with the recorder's address, and returns what the recorder received.
 template <typename Body>
 Source record(const Body& body, uint32_t control = GPUPROF_CONTROL_ENABLED) {
   FakeRecorder::Options options;

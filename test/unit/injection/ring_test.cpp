@@ -113,7 +113,7 @@ TEST_CASE("a faulty recorder does not harm the target") {
 }
 
 TEST_CASE("many threads write without losing order or records") {
-  constexpr uint64_t kThreads = 24;  // more than rings
+  constexpr uint64_t kThreads = 24;  // more than there are rings
   constexpr uint64_t kEach = 5000;
   const Source source = record_one({}, [&] {
     // Sends names before the threads start, so that none is lost: the sum below counts only losses of GPU work.

@@ -51,7 +51,6 @@ size_t depth_of(const Source& source, const gpuprof_launch& launch) {
   return found == source.stacks.end() ? 0 : found->second.words.size();
 }
 
-// Counts launches without a stack, with an unknown stack, or with a truncated one.
 int faults(const Source& source) {
   int count = 0;
   for (const gpuprof_launch& launch : source.launch_records) {
@@ -84,7 +83,7 @@ TEST_CASE("a stack is sent once, and each launch refers to it") {
   }
   CHECK(ids.size() == 2);
   CHECK(depth_of(source, source.launch_records[1000]) == depth_of(source, source.launch_records[0]) + 1);
-  const auto function = reinterpret_cast<uint64_t>(launch_at);  // its address in the child
+  const auto function = reinterpret_cast<uint64_t>(launch_at);  // the address of launch_at() in the child
   int inside = 0;
   for (const uint64_t word : source.stacks.begin()->second.words) {
     inside += word - function < 200 ? 1 : 0;
@@ -123,7 +122,7 @@ TEST_CASE("a stack that does not fit into the ring is counted as lost") {
 
 TEST_CASE("in a full ring, lost GPU work and missing stacks are counted separately") {
   constexpr uint64_t kLaunches =
-      2 * GPUPROF_RING_COUNT * GPUPROF_RING_BYTES / sizeof(gpuprof_gpu_op);  // exceeds the capacity
+      2 * GPUPROF_RING_COUNT * GPUPROF_RING_BYTES / sizeof(gpuprof_gpu_op);  // more records than the rings can hold
   FakeRecorder::Options options = with_stacks();
   options.drain = false;
   const Source source = record_one(options, [] {
@@ -241,7 +240,7 @@ TEST_CASE("a forked child sends its own stacks") {
         launch_at(3, 1);
         const pid_t pid = fork();
         if (pid == 0) {
-          launch_at(3, 2);  // not connected yet
+          launch_at(3, 2);  // the target is not connected yet
           if (injection::active()) {
             launch_at(3, 3);
           }
@@ -287,7 +286,7 @@ TEST_CASE("a new recorder receives all stacks again") {
   }
 }
 
-#ifndef __SANITIZE_THREAD__  // which turns vfork() into a fork
+#ifndef __SANITIZE_THREAD__  // ThreadSanitizer turns vfork() into a fork
 TEST_CASE("a child forked during a scan of the loader's list can load libraries") {
   int status = -1;
   record(
@@ -360,7 +359,6 @@ void launch_next(void* correlation) {
   injection::launch(++*static_cast<uint64_t*>(correlation));
 }
 
-// Loads the libraries alternately and launches through each of them.
 int launch_through_libraries() {
   using CallBack = void (*)(void (*)(void*), void*);
   uint64_t correlation = 0;
@@ -425,7 +423,7 @@ TEST_CASE("the marks that are sent for a module are bytes of its file") {
     CHECK(number < GPUPROF_MAX_MODULES);
     CHECK((module.start % 4096 == 0 && module.end % 4096 == 0 && module.offset % 4096 == 0));
     CHECK(module.start < module.end);
-    CHECK(module.marks.size() >= 3);  // only 3 of the 4 marks if the library has no build id
+    CHECK(module.marks.size() >= 3);  // a library without a build id has only 3 of the 4 marks
     std::ifstream file(module.path, std::ios::binary);
     for (const auto& [offset, wanted] : module.marks) {
       std::string bytes(wanted.size(), 0);

@@ -61,7 +61,6 @@ class Made {
     std::map<uint32_t, uint64_t> by_reason;
   };
 
-  // Sets the stall samples of the last kernel.
   void stalls(const Samples& before, const Samples& after) {
     for (const Samples* samples : {&before, &after}) {
       StallSums& sums = comparison.kernels.back().stalls[samples == &before ? 0 : 1];
@@ -153,7 +152,6 @@ Made inconclusive() {
   return made;
 }
 
-// Builds a verdict whose kernel, function and file names an attacker has chosen.
 Made hostile() {
   const std::string name =
       "\x1b[31m<script>alert(1)</script>]]>&amp;|@team `x` ![a](b)\n::error::%0A\xff\xe2\x80\xae\xef\xbf\xbf\"'";

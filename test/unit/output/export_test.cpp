@@ -43,7 +43,7 @@ TEST_CASE("fields of a protocol buffer are encoded as its specification says") {
 }
 
 TEST_CASE("text compressed by gzip is unpacked to the same text") {
-  // The profile reader unpacks its input.
+  // The test reads the packed profile with the profile reader, which unpacks it.
   std::string profile = "GPUPROF;3.0\n";
   for (int i = 0; i < 100'000; ++i) {
     profile += "META;key;" + std::to_string(i * 7919) + "\n";
@@ -166,7 +166,6 @@ TEST_CASE("a profile whose weights exceed the signed 64 bits of pprof is rejecte
 
 namespace {
 
-// Builds a profile of `count` devices with names of `name_bytes` each. Each device has two WORK records.
 std::string profile_of_devices(size_t count, size_t name_bytes) {
   std::string text = "GPUPROF;3.0\n";
   for (size_t i = 1; i <= count; ++i) {
@@ -194,7 +193,8 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 TEST_CASE("rows have the names of their devices, even beyond the capacity of the name cache") {
   constexpr size_t kDevices = 300;
-  constexpr size_t kNameBytes = size_t{100} << 10U;  // exceeds the shown length of a name; 300 of them exceed the cache
+  // This is longer than a name that is shown, and 300 such names exceed the cache.
+  constexpr size_t kNameBytes = size_t{100} << 10U;
   static_assert(kDevices * (size_t{64} << 10U) > output::FactTexts::kMostBytes);
   auto reader = test::open_text(profile_of_devices(kDevices, kNameBytes));
   REQUIRE(reader);

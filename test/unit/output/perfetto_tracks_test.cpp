@@ -41,7 +41,6 @@ bool each_ends_in_time(const std::vector<Slice>& slices) {
   return open.empty();
 }
 
-// Returns the slices that one lane accepts.
 std::vector<Slice> taken(const std::vector<Slice>& slices) {
   NestingLane lane;
   std::vector<Slice> kept;

@@ -14,7 +14,7 @@ std::string callers(const std::vector<Caller>& path, size_t width) {
   return output::callers_text("  from", path, width);
 }
 
-// A step of a training script, as torch calls CUDA.
+// The callers in a step of a training script, in which torch calls CUDA.
 const std::vector<Caller> kStep = {{"<module> (train.py:90)", Origin::own},
                                    {"main (train.py:80)", Origin::own},
                                    {"fetch_batch (train.py:31)", Origin::own},
@@ -41,7 +41,7 @@ TEST_CASE("a path that is too wide keeps the call and the user's innermost funct
   const Caller walk{"walk_the_tree", Origin::own};
   CHECK(callers({{"main", Origin::own}, walk, walk, walk, walk, {"clEnqueueNDRangeKernel", Origin::vendor}}, 70) ==
         "  from main -> ... -> walk_the_tree -> clEnqueueNDRangeKernel");
-  // Without own code, the innermost frames stay.
+  // If no frame belongs to the program itself, the innermost frames are kept.
   CHECK(callers({kStep[4], kStep[5], kStep[6], kStep[7]}, 80) ==
         "  from ... -> c10::cuda::memcpy_and_sync -> ... -> cuMemcpyHtoDAsync_v2");
 }

@@ -129,6 +129,6 @@ TEST_CASE("the footer shows complete stacks and stack depth if they are known") 
         "depth: 45 to 50 native frames in the median and 1,024 at most, 12 Python frames in the median and 31 at most");
   info.coverage["stack_whole"] = 0;
   CHECK(stack_lines(info)[0].starts_with("stacks (inproc): 0.00% of 1 launches"));
-  info.coverage["stack_whole"] = UINT64_MAX;  // no overflow
+  info.coverage["stack_whole"] = UINT64_MAX;  // this value must not overflow the percentage
   CHECK(stack_lines(info)[0].starts_with("stacks (inproc): 100.00% of"));
 }

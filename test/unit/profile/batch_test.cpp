@@ -59,7 +59,6 @@ std::vector<std::string> in_batches(std::string_view text, bool lenient) {
   }
 }
 
-// Returns a profile with `line` repeated `count` times in it.
 std::string many(std::string_view line, int count) {
   std::string text;
   format_header(text);

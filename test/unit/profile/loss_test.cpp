@@ -28,7 +28,7 @@ std::vector<std::vector<std::string>> table(const std::string& head) {
   std::string line;
   while (std::getline(page, line) && line != head) {
   }
-  std::getline(page, line);  // the rule below the header
+  std::getline(page, line);  // skips the rule below the header
   std::vector<std::vector<std::string>> rows;
   const std::regex cell(R"(\| `?(.*?)`? (?=\|))");
   while (std::getline(page, line) && line.starts_with("| ")) {

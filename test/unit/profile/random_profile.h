@@ -135,7 +135,8 @@ struct RandomProfile {
       std::vector<profile::FrameId> lines(below(4));
       std::generate(lines.begin(), lines.end(), [this] { return one_of(frames_); });
       add(profile::GpuPlace{fresh(gpu_places_), or_none(modules_), name(), any(), name(), lines});
-      if (below(2) == 0) {  // no text: merging would give it to all equal locations
+      // This instruction has no text, because merging would give the text to all equal locations.
+      if (below(2) == 0) {
         add(profile::GpuInstruction{gpu_places_.back(), profile::StringId{}, or_none(gpu_places_), name()});
       }
       add(profile::GpuCount{processes_.back(), devices_.back(), gpu_places_.back(), strings_.back(),
@@ -147,7 +148,7 @@ struct RandomProfile {
   void define_works() {
     std::vector<profile::WorkId> all;
     for (uint32_t i = 0; i < 18 + below(40); ++i) {
-      const auto op = static_cast<profile::Op>(i % 18);  // several of each operation
+      const auto op = static_cast<profile::Op>(i % 18);  // each operation occurs at least once
       const profile::WorkId id = fresh(all);
       works_[static_cast<size_t>(profile::work_kind(op))].push_back(id);
       add(profile::Work{.id = id,
@@ -272,7 +273,6 @@ struct RandomProfile {
   std::array<std::vector<profile::WorkId>, 3> works_;  // indexed by WorkKind
 };
 
-// Returns `text` with a few bytes changed, removed or added.
 inline std::string damaged(std::string text, unsigned seed) {
   std::mt19937 random(seed);
   constexpr char kBytes[] = ";;;0019-x\\\n\r\0\xff";

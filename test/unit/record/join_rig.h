@@ -130,7 +130,6 @@ inline uint64_t sum_ns(const record::Batch& batch) {
   return sum;
 }
 
-// Sums the COVERAGE counters of all processes.
 inline std::map<std::string, uint64_t> coverage(const record::Batch& batch) {
   std::map<std::string, uint64_t> sums;
   for (const profile::Coverage& one : batch.coverage) {

@@ -21,7 +21,6 @@ using gpuprof::test::sum_ns;
 
 namespace {
 
-// A budget whose memory usage the test sets.
 struct Fake {
   uint64_t used = 0;
   int looks = 0;

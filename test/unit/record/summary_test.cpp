@@ -20,7 +20,6 @@ SummaryFacts clean() {
   return facts;
 }
 
-// Returns the lines of the summary, each with its newline.
 std::string shown(const SummaryFacts& facts) {
   std::string text;
   for (const std::string& line : summary_of(facts).lines) {

@@ -19,8 +19,9 @@ class Child {
   void stop();  // ends the process and waits for its end
 
   [[nodiscard]] uint32_t pid() const { return static_cast<uint32_t>(pid_); }
-  [[nodiscard]] uint64_t own() const { return address(0); }    // an address in child_own_function
-  [[nodiscard]] uint64_t outer() const { return address(1); }  // in innermost<3>, inlined into middle and Runner::outer
+  [[nodiscard]] uint64_t own() const { return address(0); }  // an address in child_own_function
+  // Returns an address in innermost<3>, which is inlined into middle and Runner::outer.
+  [[nodiscard]] uint64_t outer() const { return address(1); }
   [[nodiscard]] uint64_t local() const { return address(2); }
 
  private:
@@ -46,6 +47,6 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-std::string fixture(const std::string& name);  // returns the path of a built fixture
+std::string fixture(const std::string& name);
 
 }  // namespace gpuprof::symbolize::test

@@ -25,7 +25,7 @@ Program number(uint64_t value, size_t size) {
 
 const Program kAddress = {0, 9, 2, 0, 0, 0, 0, 0, 0, 0, 0};
 const Program kEnd = {0, 1, 1};
-constexpr size_t kAddressAt = 3;  // offset of the address in kAddress
+constexpr size_t kAddressAt = 3;
 
 struct Header {
   uint16_t version = 2;

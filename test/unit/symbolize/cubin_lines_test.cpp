@@ -45,7 +45,8 @@ std::vector<std::string> texts(const std::vector<SourceFrame>& frames) {
 using Texts = std::vector<std::string>;
 
 // Source lines that nvdisasm prints for an instruction: "file:line", then the line of each call that inlined it.
-// nvdisasm omits all if "file:line" is that of the previous instruction, even if the inlining calls differ.
+// nvdisasm omits all of these lines if "file:line" is that of the previous instruction, even if the inlining calls
+// differ.
 struct Instruction {
   Texts lines;
   bool repeated = false;

@@ -1,4 +1,4 @@
-// Tests that files are opened with the rights of the process that maps them. They need root.
+// Tests that files are opened with the rights of the process that maps them. The tests need root.
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/mman.h>
@@ -132,7 +132,7 @@ TEST_CASE("rights on the folders of a path are checked, too") {
   if (!needs_root()) {
     return;
   }
-  TemporaryDirectory directory;  // 0700
+  TemporaryDirectory directory;  // its mode is 0700
   const std::string plain = copy(directory, "plain.so", 0644);
   CHECK(open_regular(FileAccess{}, plain));
   CHECK_FALSE(open_regular(FileAccess{kOwnRoot, FileRights{kUser, kUser, {}, 0}}, plain));

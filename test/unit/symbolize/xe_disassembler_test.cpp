@@ -102,7 +102,7 @@ TEST_CASE("disassembled instructions are contiguous and match the source") {
       }
       CHECK(any(instructions, "send"));
       CHECK(any(instructions, "EOT"));
-      CHECK(any(instructions, ":f") == (std::string_view(name) == "scale"));  // floating point
+      CHECK(any(instructions, ":f") == (std::string_view(name) == "scale"));  // only `scale` uses floating point
       CHECK(any(instructions, "xor") == (std::string_view(name) == "sum"));
     }
   }

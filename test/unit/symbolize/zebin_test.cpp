@@ -159,7 +159,6 @@ struct Note {
   std::vector<uint32_t> words;
 };
 
-// Builds a zebin of one kernel with these notes.
 Bytes with_notes(const std::vector<Note>& notes) {
   const std::string names("\0.text.k\0.note.intelgt.compat\0.shstrtab\0", 41);
   std::string text;

@@ -7,7 +7,6 @@ using namespace gpuprof::unwind;
 
 namespace {
 
-// Returns the rules of one function at 0x4000, 0x40 bytes long, with these instructions.
 Rules of_instructions(const std::vector<uint8_t>& instructions) {
   return rules_of(FrameBytes().usual_cie().function(0x4000, 0x40, instructions).bytes);
 }
@@ -79,11 +78,11 @@ TEST_CASE("the CFA is a rule in all forms that rules can express", "[unwind]") {
   CHECK(one_rule({0x0f, 3, 0x92, 6, 0x10}) == deref(GPUPROF_UNWIND_FP, 16));  // bregx 6 16
   CHECK(one_rule({0x0f, 3, 0x76, 0x78, 0x06}) == deref(GPUPROF_UNWIND_DEREF_FP, -8));
   CHECK(one_rule({0x0f, 3, 0x77, 0x18, 0x06}) == deref(GPUPROF_UNWIND_DEREF_SP, 24));
-  CHECK(one_rule({0x0c, 10, 0}) == kNoRule);                           // r10
+  CHECK(one_rule({0x0c, 10, 0}) == kNoRule);                           // def_cfa with r10
   CHECK(one_rule({0x0f, 5, 0x77, 0x18, 0x06, 0x23, 8}) == kNoRule);    // *(rsp + 24) + 8
   CHECK(one_rule({0x0f, 4, 0x77, 0x18, 0x06, 0x06}) == kNoRule);       // **(rsp + 24)
-  CHECK(one_rule({0x0f, 0}) == kNoRule);                               // empty
-  CHECK(one_rule({0x0e, 0x80, 0x80, 0x80, 0x80, 0x01}) == kNoRule);    // 256 MiB
+  CHECK(one_rule({0x0f, 0}) == kNoRule);                               // empty expression
+  CHECK(one_rule({0x0e, 0x80, 0x80, 0x80, 0x80, 0x01}) == kNoRule);    // offset of 256 MiB
   CHECK(one_rule({0x0f, 2, 0x77, 0x18, 0x0e, 16}) == kNoRule);         // def_cfa_offset after an expression
   CHECK(one_rule({0x0f, 2, 0x77, 0x18, 0x0c, 7, 16}) == sp_rule(16));  // def_cfa after an expression
 }
@@ -97,7 +96,7 @@ TEST_CASE("the frame pointer is a rule in all forms that rules can express", "[u
   CHECK(one_rule({0x86, 2, 0x06, 6}) == sp_rule(8));   // restore_extended
   CHECK(one_rule({0x86, 2, 0x08, 6}) == sp_rule(8));   // same_value
   CHECK(one_rule({0x86, 2, 0x07, 6}) == sp_rule(8));   // undefined
-  CHECK(one_rule({0x09, 6, 9}) == kNoRule);            // in r9
+  CHECK(one_rule({0x09, 6, 9}) == kNoRule);            // saved rbp in r9
   CHECK(one_rule({0x14, 6, 2}) == kNoRule);            // val_offset
   CHECK(one_rule({0x15, 6, 2}) == kNoRule);            // val_offset_sf
   CHECK(one_rule({0x16, 6, 2, 0x76, 0}) == kNoRule);   // val_expression

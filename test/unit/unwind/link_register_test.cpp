@@ -81,7 +81,7 @@ TEST_CASE("the rule of a return address follows where the function has saved it"
   // The return address (CFA - 8) need not be next to the saved frame pointer (CFA - 64).
   CHECK(one_frame_rule({0x0e, 64, 0x9d, 8, 0x9e, 1}) == at_cfa(sp_rule(64, -64), -8));
   CHECK(one_frame_rule({0x07, 30}) == FrameRule{kEnd, {}});
-  CHECK(one_frame_rule({0x09, 30, 9}) == FrameRule{});           // in x9
+  CHECK(one_frame_rule({0x09, 30, 9}) == FrameRule{});           // return address in x9
   CHECK(one_frame_rule({0x14, 30, 2}) == FrameRule{});           // val_offset
   CHECK(one_frame_rule({0x10, 30, 2, 0x8f, 8}) == FrameRule{});  // expression: *(sp + 8)
 }

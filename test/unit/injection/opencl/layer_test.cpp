@@ -95,7 +95,7 @@ TEST_CASE("a program behaves the same with and without the layer") {
   CHECK(bytes.at(GPUPROF_OP_COPY_HTOD) == 4096);  // only the write: the bytes that an unmap moves are unknown
   CHECK(bytes.at(GPUPROF_OP_COPY_DTOD) == 4096);
   CHECK(bytes.at(GPUPROF_OP_FILL) == 1024);
-  CHECK(bytes.at(GPUPROF_OP_COPY_DTOH) == 4096 + 16 * 4 * 2 + 256);  // a read, a rectangular read, a map
+  CHECK(bytes.at(GPUPROF_OP_COPY_DTOH) == 4096 + 16 * 4 * 2 + 256);  // bytes of a read, a rectangular read and a map
   CHECK(std::count_if(source.ops.begin(), source.ops.end(),
                       [&](const gpuprof_gpu_op& op) { return source.name_of(op) == "work"; }) == 6);
 }

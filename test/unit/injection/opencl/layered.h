@@ -30,7 +30,8 @@ inline Run run_once_with_layer(const std::vector<std::string>& command, const st
   return run;
 }
 
-// Runs up to three times, until all work is reported: the driver's thread may report later than the layer waits.
+// Runs the command up to three times, until all work is reported: the driver's thread may report later than the layer
+// waits.
 inline Run run_with_layer(const std::vector<std::string>& command, const std::string& layers = GPUPROF_TEST_LAYER,
                           const FakeRecorder::Options& options = {}) {
   for (int tries_left = 2;; --tries_left) {

@@ -15,7 +15,7 @@
 
 namespace {
 
-constexpr size_t kBytes = 4096;  // size of the copied buffer
+constexpr size_t kBytes = 4096;
 constexpr size_t kItems = 64;
 
 struct World {
@@ -209,7 +209,7 @@ cl_mem make_buffer(const World& world, size_t bytes) {
   cl_int status = CL_SUCCESS;
   cl_mem whole = clCreateBufferWithProperties(world.context, nullptr, CL_MEM_READ_WRITE, kWhole, nullptr, &status);
   if (status != CL_SUCCESS) {
-    return;  // OpenCL before 3.0
+    return;  // this OpenCL is older than 3.0
   }
   expect_alloc("allocate_by_properties", kWhole);
   const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
@@ -288,7 +288,7 @@ Function extension(const World& world, const char* name) {
   check(release(buffer), "clReleaseCommandBufferKHR");
 }
 
-// The functions are those of extension_layer.cpp, if OPENCL_LAYERS names it.
+// extension_layer.cpp provides the functions if OPENCL_LAYERS names it.
 [[gnu::noinline]] void use_unified_memory(World& world) {
   constexpr size_t kUnified = 4096;
   const auto on_host = extension<clHostMemAllocINTEL_fn>(world, "clHostMemAllocINTEL");
@@ -376,7 +376,7 @@ int main(int argc, char** argv) {
   World world;
   open_world(world, argc > 1 && std::strcmp(argv[1], "--all-devices") == 0);
   world.data = make_buffer(world, kBytes);
-  expect_alloc("main", kBytes);  // never freed
+  expect_alloc("main", kBytes);  // this buffer is never freed
   check(clSetKernelArg(world.kernel, 0, sizeof(void*), &world.data), "clSetKernelArg");
   check(clSetKernelArg(world.spin, 0, sizeof(void*), &world.data), "clSetKernelArg");
   finish_often(world);

@@ -17,7 +17,6 @@ namespace {
 
 using Numbers = std::map<std::string, long>;
 
-// Parses the lines "expect KEY=NUMBER" of the program.
 Numbers expectations(const std::string& output) {
   Numbers numbers;
   std::istringstream lines(output);
@@ -187,7 +186,7 @@ TEST_CASE("an enqueue of a command buffer is one work item with the time of all 
     }
   }
   CHECK(found == expected.at("command_buffers"));
-  // PoCL gives only the time of a marker at the end, less than a microsecond.
+  // PoCL itself gives only the time of a marker at the end of a command buffer, which is less than a microsecond.
   CHECK(least_ns_of(source, name) > least_ns_of(source, "spin") * 3 / 2);
   CHECK(std::count_if(source.metas.begin(), source.metas.end(),
                       [](const std::string& meta) { return meta.rfind("note.opencl.command_buffers=", 0) == 0; }) == 1);

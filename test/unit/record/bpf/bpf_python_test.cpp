@@ -277,7 +277,7 @@ TEST_CASE("hostile Python structures end only the Python frames", "[bpf]") {
     fake->used = 0;
     fake->set_up();
   };
-  launch_with([] { fake->frames[1].previous = &fake->frames[2]; });  // a cycle
+  launch_with([] { fake->frames[1].previous = &fake->frames[2]; });  // the frames form a cycle
   launch_with([] { fake->frames[1].code = reinterpret_cast<FakeInterpreter*>(8); });
   launch_with([] { fake->codes[1].object.type = 1; });
   launch_with([] {

@@ -79,7 +79,7 @@ class FakeTarget {
       int fd = -1;
       std::memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
       const UniqueFd file(fd);
-      CHECK(::ftruncate(file.get(), 0) != 0);  // sealed
+      CHECK(::ftruncate(file.get(), 0) != 0);  // the memory is sealed
       void* memory = ::mmap(nullptr, GPUPROF_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
       REQUIRE(memory != MAP_FAILED);
       segment_ = static_cast<gpuprof_segment*>(memory);

@@ -127,7 +127,6 @@ void poll_once(Channel& channel, Rig& rig) {
   channel.drain(rig.correlator);
 }
 
-// Serves the target until it ends, and returns whether it exited with 0.
 bool ends_well(Channel& channel, Rig& rig, pid_t pid) {
   int status = 0;
   while (::waitpid(pid, &status, WNOHANG) == 0) {

@@ -161,7 +161,7 @@ TEST_CASE("each record kind reaches its callback") {
   wire.add(GPUPROF_RECORD_GRAPH_LAUNCH,
            gpuprof_graph_launch{{}, 13, 100, 12, 3, 14, GPUPROF_GPU_OP_UNSAMPLED, 4242, 6, 0});
   node.correlation = GPUPROF_CORRELATION_EXEC | 3;
-  wire.add(GPUPROF_RECORD_GPU_OP, node);  // in the body of a conditional node
+  wire.add(GPUPROF_RECORD_GPU_OP, node);  // the work is in the body of a conditional node
   wire.add(GPUPROF_RECORD_RANGE, gpuprof_range{{}, 4, 3, 2, 1});
   wire.add(GPUPROF_RECORD_CALL, gpuprof_call{{}, 8, 100, 200, 1, 4242});
   wire.add(GPUPROF_RECORD_SPAN, gpuprof_span{{}, 100, 300, 4, 4242});
@@ -273,7 +273,7 @@ TEST_CASE("invalid modules are rejected") {
   wire.stack_in(1, 1, {1}, 2).stack_in(1, 1, {1}, 0xffff);
   wire.stack_in(1, 1, std::vector<uint64_t>(GPUPROF_STACK_MAX_MODULES + 1, 1));
   wire.add(GPUPROF_RECORD_MODULE, WireBytes::module(1), std::string_view("/lib\0ibx.so", 12));
-  wire.add(GPUPROF_RECORD_MODULE, WireBytes::module(1));  // without its path
+  wire.add(GPUPROF_RECORD_MODULE, WireBytes::module(1));  // the record lacks the path
   RecordingSink sink;
   DecodeCounts counts;
   decode_records(1, wire.bytes(), sink, counts);
@@ -437,7 +437,7 @@ TEST_CASE("invalid stacks, code objects and Python layouts are rejected") {
   wire.stack(0, 0, {1}).stack(1, 4, {1}).stack(1, 0, {});  // no id, an unknown flag, no words
   wire.stack(1, 0, {1}, 2).stack(1, 0, {1}, UINT32_MAX);   // more words than the record holds
   wire.stack(1, 0, std::vector<uint64_t>(GPUPROF_STACK_MAX_WORDS + 1, 1));
-  wire.stack(1, 0, {GPUPROF_WORD_PYTHON | 5});  // no code object
+  wire.stack(1, 0, {GPUPROF_WORD_PYTHON | 5});  // the word names no code object
   wire.code(0, "", "", "").code(0x80000000u, "", "", "");
   wire.code(1, std::string(4097, 'x'), "", "").code(1, "", std::string(4097, 'x'), "");
   using Code = gpuprof_code;

@@ -80,7 +80,7 @@ TEST_CASE("equal modules, functions, offsets, instructions and lines are one cod
   other.function = "reduce";
   t.code.add(t.first, other);
   other = place(6);
-  other.module = 4711;  // unknown module
+  other.module = 4711;  // no module has this id
   t.code.add(t.first, other);
   const Batch batch = t.take();
   REQUIRE(batch.gpu_places.size() == 6);

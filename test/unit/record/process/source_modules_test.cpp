@@ -210,7 +210,7 @@ TEST_CASE("a stack is emitted with the mappings at its addresses") {
 
 TEST_CASE("a source's mapping change causes a new read, but at a limited rate") {
   gpuprof::test::Rig rig;
-  rig.correlator.on_mappings(99);  // unknown source
+  rig.correlator.on_mappings(99);  // no source has this id
   Files files;
   bool too_soon = false;  // true: the second on_mappings() came within 100 ms; false: this process was delayed
   for (int i = 0; i < 100 && !too_soon; ++i) {

@@ -35,7 +35,7 @@ class FakeProc {
     const std::string thread = "task/" + std::to_string(pid);
     write(pid, thread + "/children", pids);
   }
-  // A process `pid` whose only child is `child` (0: none).
+  // Adds a process `pid`. Its only child is `child`; 0 means that it has no child.
   void process(int pid, int child, const std::string& program, const std::string& maps, const std::string& variables) {
     children(pid, child == 0 ? "" : std::to_string(child) + " ");
     write(pid, "comm", program + "\n");
@@ -127,7 +127,7 @@ TEST_CASE("a library that the process cannot see, or cannot load, is the reason"
   CHECK(mentions(proc.look(false).at(0).message,
                  std::string("its root directory or mount namespace has no ") + kInjectedPath));
   proc.write(30, "root/tmp/gpuprof-1/libgpuprof_opencl.so", "ELF");
-  CHECK(proc.look(false).empty());  // it may call OpenCL later
+  CHECK(proc.look(false).empty());  // the program may call OpenCL later
   CHECK(mentions(proc.look(true).at(0).message, "it has perhaps not called it"));
   proc.write(30, "maps", line("7f0000001", "/lib/ld-musl-x86_64.so.1") + line("7f0000002", "/lib/libOpenCL.so.1"));
   CHECK(mentions(proc.look(false).at(0).message, "it uses musl"));

@@ -39,7 +39,7 @@ TEST_CASE("a misspelt variable is reported with the closest known one") {
 
 TEST_CASE("values that would be ignored are reported") {
   if (gpuprof::backend::make_all().size() < 2) {
-    return;  // built without CUPTI
+    return;  // gpuprof was built without CUPTI
   }
   CHECK(message_on("GPUPROF_CUPTI_DOMAINS=driver").empty());
   CHECK(message_on("GPUPROF_CUPTI_DOMAINS=none").empty());
@@ -61,6 +61,6 @@ TEST_CASE("a libcupti that cannot be loaded is reported with the loader's reason
   CHECK(message_on("GPUPROF_CUPTI_PATH=" + folder.string()).find("is ignored") != std::string::npos);
   std::ofstream(folder / "libcupti.so.13") << "no library";
   CHECK(message_on("GPUPROF_CUPTI_PATH=" + folder.string()).find("libcupti.so.13") != std::string::npos);
-  CHECK_FALSE(message_on("GPUPROF_CUPTI_PATH=/no/such/folder:libc.so.6").empty());  // a library other than CUPTI
+  CHECK_FALSE(message_on("GPUPROF_CUPTI_PATH=/no/such/folder:libc.so.6").empty());  // libc.so.6 is not CUPTI
   std::filesystem::remove_all(folder);
 }

@@ -107,7 +107,7 @@ TEST_CASE("libraries are unpacked for every user and removed at the end") {
     LibraryDir directory = std::move(*made);
     CHECK(directory.path().starts_with(scratch.path() + "/"));
     CHECK(directory.unpack({"libone.so", bytes}).ok());
-    CHECK_FALSE(directory.unpack({"libone.so", bytes}).ok());  // exists already
+    CHECK_FALSE(directory.unpack({"libone.so", bytes}).ok());  // the file exists already
     struct stat info {};
     CHECK(::stat((directory.path() + "/libone.so").c_str(), &info) == 0);
     CHECK((info.st_mode & 07777) == 0755);

@@ -38,7 +38,6 @@ class ProfileFile {
   ProfileFile& operator=(const ProfileFile&) = delete;
   ~ProfileFile() { ::unlink(path_); }
   UniqueFd take() { return std::move(fd_); }
-  // Returns the lines of a kind, without the keyword.
   [[nodiscard]] std::vector<std::string> lines(const std::string& kind) const {
     std::vector<std::string> found;
     std::ifstream in(path_);

@@ -32,7 +32,6 @@ __attribute__((noinline)) void evaluation_loop() {
   asm volatile("nop; nop; nop; nop; nop");
 }
 
-// An address outside of all mappings.
 constexpr uint64_t kNowhere = 0x10;
 
 uint64_t in(void (*function)()) {

@@ -269,7 +269,7 @@ TEST_CASE("complete, truncated and Python-less stacks are counted by launch, wit
   rig.launched(1, 2, 2);
   rig.launched(1, 3, 2);
   rig.launched(1, 4, 3);
-  rig.launched(1, GPUPROF_CORRELATION_HOST | 5, 3);  // not a launch
+  rig.launched(1, GPUPROF_CORRELATION_HOST | 5, 3);  // this id is that of a host call, not of a launch
   rig.launched(1, 6, 99);                            // its stack never arrives
   rig.correlator.finish();
   auto words = coverage(rig.take());

@@ -18,7 +18,7 @@ namespace {
 constexpr uint64_t kLookupMs = 1'000'000;
 constexpr uint64_t kRegion = 0x800000000000;  // upper half of the addresses
 constexpr uint64_t kLookupCode = kRegion + 0x10000;
-constexpr uint32_t kOtherKernel = 21;  // name ids
+constexpr uint32_t kOtherKernel = 21;  // this and the next constant are name ids
 constexpr uint32_t kSbid = 22;
 
 struct AddressRig : Rig {

@@ -19,12 +19,12 @@ using gpuprof::test::Rig;
 namespace {
 
 constexpr uint64_t kLoadedMs = 1'000'000;
-constexpr uint32_t kJobs = 1;             // the source that samples
-constexpr uint32_t kCode = 2;             // the source that loads code
-constexpr uint64_t kKernelBytes = 0x240;  // size of each kernel
+constexpr uint32_t kJobs = 1;  // the source that samples
+constexpr uint32_t kCode = 2;  // the source that loads code
+constexpr uint64_t kKernelBytes = 0x240;
 constexpr uint64_t kBase = 0x800000010000;
 constexpr uint64_t kCanonical = 0xffff000000000000;
-constexpr uint32_t kScale = 21;  // name ids
+constexpr uint32_t kScale = 21;  // this and the next three constants are name ids
 constexpr uint32_t kAdd = 22;
 constexpr uint32_t kWait = 23;
 constexpr uint32_t kByAddress = 24;
@@ -127,7 +127,7 @@ TEST_CASE("an address belongs to the kernel loaded there, with module, offset an
   CHECK(rig.place_of(kBase + 0x10) == "scale+16 k.cl:16 [xe_hpc.zebin c0ffee]");
   CHECK(rig.place_of(kCanonical | (kBase + kKernelBytes - 1)) == "scale+575 k.cl:575 [xe_hpc.zebin c0ffee]");
   CHECK(rig.place_of(kBase + 0x408) == "add+8 k.cl:8 [xe_hpc.zebin c0ffee]");
-  CHECK(rig.place_of(kBase + kKernelBytes) == kUnknown);  // between the two kernels
+  CHECK(rig.place_of(kBase + kKernelBytes) == kUnknown);  // this address is between the two kernels
   CHECK(rig.place_of(kBase - 1) == kUnknown);
   CHECK(rig.place_of(0) == kUnknown);
 }

@@ -125,7 +125,7 @@ TEST_CASE("samples have one row for each slice, work, code location, reason, per
   other.estimated = true;
   rig.correlator.on_sample(other);
   other = SampledRig::sample(1);
-  other.time_ns += 1'000'000;  // the next slice
+  other.time_ns += 1'000'000;  // in the next slice
   rig.correlator.on_sample(other);
   other = SampledRig::sample(1);
   other.stream = 3;

@@ -59,7 +59,6 @@ struct SharingRig : Rig {
     stack(88);
   }
 
-  // Adds a launch and its kernel, which ran for `ns` until `end_ns`.
   void run(uint64_t correlation, uint64_t stack_id, uint64_t ns, uint64_t end_ns) {
     launch(correlation, stack_id);
     correlator.on_gpu_op(kernel(correlation, ns, end_ns));
