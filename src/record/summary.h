@@ -23,7 +23,7 @@ struct SummaryFacts {
     uint64_t attach_ns = 0;
     uint64_t leave_ns = 0;
   };
-  std::optional<Around> around;  // with record -p: how long attaching and leaving took
+  std::optional<Around> around;  // with record -p: how long attaching and detaching took
   Channel::Overhead overhead;
   uint64_t stacks = 0;  // distinct stacks in the profile
   symbolize::ReadingBudget::LeftOut left_out;

@@ -289,7 +289,7 @@ UnrecordedProcesses::Finding UnrecordedProcesses::missing(const Process& process
     return certain("its root directory or mount namespace has no " + library.injection,
                    "set TMPDIR, when you start gpuprof, to a folder that the process sees, too");
   }
-  return {.text = {what + "it has perhaps not called it", "gpuprof doctor lists what can be recorded"}};
+  return {.text = {what + "perhaps it has not called that library", "gpuprof doctor lists what can be recorded"}};
 }
 
 void UnrecordedProcesses::set(const Process& process, const std::string& backend, Finding finding) {
