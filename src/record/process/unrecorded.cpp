@@ -86,8 +86,8 @@ bool has_variable(std::string_view environment, std::string_view name, std::stri
 }
 
 std::string keep_variables(const std::string& variable) {
-  return "a wrapper such as env -i, sudo or su - cleared it: start gpuprof behind the wrapper, or let it keep the "
-         "variables, as with sudo --preserve-env=" +
+  return "a wrapper such as env -i, sudo or su - cleared it: start gpuprof inside the wrapper, or let the wrapper "
+         "keep the variables, as with sudo --preserve-env=" +
          variable + "," GPUPROF_ENV_SOCKET "," GPUPROF_ENV_TOKEN "," GPUPROF_ENV_UID;
 }
 
