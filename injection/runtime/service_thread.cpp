@@ -255,7 +255,7 @@ void finish_service_thread() {
   pthread_mutex_unlock(&service.mutex);
   if (!ended) {
     char text[96];
-    snprintf(text, sizeof(text), "timed out: %s did not give back its last records", vendor().library);
+    snprintf(text, sizeof(text), "timed out: %s did not return its last records", vendor().library);
     meta(MetaKey("exit_flush").text, text);
   }
 }

@@ -83,7 +83,7 @@ class Export : public Command {
         std::find_if(kFormats.begin(), kFormats.end(), [this](const Format& f) { return f.word == format_; });
     const bool is_text = format != kFormats.end() ? format->is_text : format_ == kChrome;
     if (!is_text && output_ == "-" && ::isatty(STDOUT_FILENO) != 0) {
-      return Error{"the format " + format_ + " is not for a terminal", "name a file with -o", kExitUsage};
+      return Error{"the format " + format_ + " cannot be printed on a terminal", "name a file with -o", kExitUsage};
     }
     auto reader = input_.open();
     RETURN_IF_ERROR(reader);

@@ -80,7 +80,7 @@ class Import : public Command {
         continue;
       }
       if (!reader->is_published_form()) {
-        return Error{input_name(path) + " is a profile of gpuprof already", "`gpuprof merge` joins such profiles"};
+        return Error{input_name(path) + " is already a gpuprof profile", "`gpuprof merge` joins such profiles"};
       }
       inputs.push_back({input_name(path), std::move(reader).value()});
     }

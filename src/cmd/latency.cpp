@@ -28,8 +28,9 @@ class Latency : public Command {
     stacks_.declare(app);
     show_in_help(app, {"--input", "--paths", "--kernel", "--top", "--json"});
     app.footer(
-        "Phases: API call to queued by the driver, queued to submitted, submitted to kernel start, and call to start "
-        "(the total). Histogram rows are powers of two. Bars are scaled per column. Percentiles are at most 12.5% too "
+        "Phases of a launch: from the API call until the driver queued it, from queued to submitted, from "
+        "submitted to kernel start, and the total from call to start. Histogram rows are powers of two. Bars are "
+        "scaled per column. Percentiles are at most 12.5% too "
         "high. Options for stacks (--root, --hide ...) need --paths.");
   }
 

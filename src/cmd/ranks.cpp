@@ -126,7 +126,7 @@ class Ranks : public Command {
       notes.emplace_back(
           "No collective was found: ranks are compared by their GPU time, and it is unknown who waits for whom. Name "
           "collectives with --collective REGEX" +
-          std::string(job.has_waits() ? "." : "; waits of the CPU are not in the profile."));
+          std::string(job.has_waits() ? "." : ". The profile has no waits of the CPU."));
     }
     if (job.without_rank() > 0) {
       notes.push_back(std::to_string(job.without_rank()) + " records of processes without a " + by_ + " are left out.");

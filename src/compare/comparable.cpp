@@ -43,7 +43,7 @@ void check_run(const RunFacts& facts, const Cost& total, const JudgeOptions& opt
     reasons.push_back(file + ": it has no GPU work");
   }
   if (!facts.info.complete) {
-    reasons.push_back(file + ": it is cut off, its end is missing");
+    reasons.push_back(file + ": it is cut short: its END record is missing");
   }
   if (facts.lost_percent > options.max_loss_percent) {
     reasons.push_back(file + ": " + percent(facts.lost_percent) + " of its GPU work was lost, more than " +

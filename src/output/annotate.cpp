@@ -177,7 +177,7 @@ class Listing {
     }
     if (kernel_.without_place > 0) {
       put("");
-      put(share(kernel_.without_place) + " of the samples are at no known code location");
+      put(share(kernel_.without_place) + " of the samples have no known code location");
     }
   }
 

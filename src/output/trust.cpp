@@ -96,7 +96,7 @@ std::string failure_line(const ProfileInfo& info) {
 
 std::string coverage_line(const profile::WorkCoverage& covered) {
   if (!covered.any()) {
-    return "no GPU work was recorded that a CPU stack could explain";
+    return "no GPU work was recorded, so coverage is 0%";
   }
   std::string line = covered.percent_text() +
                      " of the GPU work is explained by a CPU stack: " + count_text(covered.with_stack) + " of " +
@@ -276,7 +276,7 @@ std::vector<std::string> trust_lines(const ProfileInfo& info) {
     }
   }
   if (const uint64_t outside = info.counted(CoverageCount::outside_range); outside > 0) {
-    lines.push_back(count_text(outside) + " GPU records left out by choice: outside of --nvtx-range");
+    lines.push_back(count_text(outside) + " GPU records outside of --nvtx-range are left out");
   }
   lines.push_back(coverage_line(info.covered));
   return lines;

@@ -133,7 +133,7 @@ bool check(Input& x, const Gpu& r) {
 bool check(Input& x, const Host& r) {
   // A group of page faults has one duration, so count * min_ns means nothing.
   const bool possible = r.min_ns <= r.max_ns && r.max_ns <= r.sum_ns;
-  return possible || x.in.fail("not min_ns <= max_ns <= sum_ns");
+  return possible || x.in.fail("min_ns <= max_ns <= sum_ns does not hold");
 }
 
 // Checks that each bucket is between those of min_ns and max_ns, and that the buckets together hold all values.

@@ -121,7 +121,7 @@ Phrases times(const SummaryFacts& facts) {
     return {};
   }
   return {"recorded " + duration_text(facts.wall_ns), "attaching took " + duration_text(facts.around->attach_ns),
-          "leaving took " + duration_text(facts.around->leave_ns)};
+          "detaching took " + duration_text(facts.around->leave_ns)};
 }
 
 Phrases ending(const SummaryFacts& facts) {
@@ -140,7 +140,7 @@ std::string empty_profile(const std::string& reason, const SummaryFacts& facts) 
 
 Summary nothing_seen(const SummaryFacts& facts) {
   if (facts.counts_only) {
-    return {true, {empty_profile("the process launched no GPU work while it was watched", facts)}};
+    return {true, {empty_profile("the process launched no GPU work while gpuprof was attached", facts)}};
   }
   if (!facts.totals.lost.empty()) {
     Summary summary;
@@ -165,7 +165,7 @@ Summary nothing_seen(const SummaryFacts& facts) {
   }
   return {true,
           {empty_profile("the target used no GPU that gpuprof can see", facts)},
-          unseen + (unseen.empty() ? "" : "; ") + "gpuprof doctor lists what can be seen"};
+          unseen + (unseen.empty() ? "" : "; ") + "gpuprof doctor lists what gpuprof can record"};
 }
 
 }  // namespace

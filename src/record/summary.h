@@ -24,8 +24,7 @@ struct SummaryFacts {
     uint64_t attach_ns = 0;
     uint64_t leave_ns = 0;
   };
-  // How long attaching and leaving took; set only with record -p.
-  std::optional<Around> around;
+  std::optional<Around> around;  // with record -p: how long attaching and detaching took
   Channel::Overhead overhead;
   uint64_t stacks = 0;
   symbolize::ReadingBudget::LeftOut left_out;

@@ -349,7 +349,7 @@ void end_stalls() {
   }
   pthread_mutex_unlock(&mutex);
   if (!ended) {
-    meta("level_zero.stalls.end", "timed out: the driver did not give back its last samples");
+    meta("level_zero.stalls.end", "timed out: the driver did not return its last samples");
   }
 }
 

@@ -289,8 +289,8 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   void report_lost_times() {
     if (const uint64_t skipped = programs_->skipped(); skipped != 0) {
       report_count("calls.skipped", skipped,
-                   " driver calls were not seen: they came while gpuprof's BPF program for this call was already "
-                   "running on the CPU, and Linux does not nest it. Jobs, batches or binds of these calls are missing");
+                   " driver calls were not recorded: they interrupted gpuprof's BPF program for the same call, and "
+                   "Linux does not run it inside itself. Jobs, batches or binds of these calls are missing");
     }
     if (const uint64_t lost = programs_->count(GPUPROF_DRM_LOST_TIMES); lost != 0) {
       report_count("times.lost", lost,

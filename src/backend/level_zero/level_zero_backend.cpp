@@ -157,7 +157,7 @@ class LevelZeroBackend final : public Backend {
       return {};
     }
     if (env.library_dir.empty() || env.library_dir.find_first_of(": ") != std::string::npos) {
-      return Error{"the Level Zero library can not be preloaded: '" + env.library_dir + "' is not a usable directory",
+      return Error{"the Level Zero library cannot be preloaded: '" + env.library_dir + "' is not a usable directory",
                    "set TMPDIR to a directory without ':' or blanks in its name"};
     }
     std::string libraries = env.library_dir + "/" + std::string(kLevelZeroFile);

@@ -158,7 +158,7 @@ class OpenClBackend final : public Backend {
   // calls that the user's layers make to the driver.
   Status prepare(LaunchEnv& env) override {
     if (env.library_dir.empty() || env.library_dir.find(':') != std::string::npos) {
-      return Error{"the OpenCL layer can not be loaded: '" + env.library_dir + "' is not a usable directory",
+      return Error{"the OpenCL layer cannot be loaded: '" + env.library_dir + "' is not a usable directory",
                    "set TMPDIR to a directory without ':' in its name"};
     }
     std::string layers = env.library_dir + "/" + std::string(kOpenClFile);

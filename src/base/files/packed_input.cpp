@@ -140,14 +140,14 @@ Result<size_t> PackedInput::read(int fd, char* out, size_t size) {
     used_ = packed_.size() - packed.size();
     if (format_->failed()) {
       return Error{std::string("its ") + format_->name() + " data is damaged",
-                   std::string(format_->tool()) + " FILE | gpuprof ... reads what comes before the damage"};
+                   std::string(format_->tool()) + " FILE | gpuprof ... reads the data before the damage"};
     }
     if (filled > 0) {
       return filled;
     }
     if (used_ == packed_.size() && at_end_ && !format_->is_whole()) {
       return Error{std::string("its ") + format_->name() + " data is cut short",
-                   std::string(format_->tool()) + " FILE | gpuprof ... reads what comes before the cut"};
+                   std::string(format_->tool()) + " FILE | gpuprof ... reads the data before the cut"};
     }
   }
 }

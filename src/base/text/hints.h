@@ -23,6 +23,6 @@ inline constexpr const char* kMoreProcesses = "raise the limit on processes (uli
 
 inline constexpr const char* kBuildAgain = "the build is incomplete; build gpuprof again";
 inline constexpr const char* kAskDoctor = "`gpuprof doctor` lists what can be recorded here";
-inline constexpr const char* kNameLiveProcess = "is it still running? give its process id";
+inline constexpr const char* kNameLiveProcess = "check that the process is still running, and give its id";
 
 }  // namespace gpuprof::hints

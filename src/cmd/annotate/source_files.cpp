@@ -59,8 +59,8 @@ output::SourceText SourceFiles::read(const std::string& path) {
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0) {
     return {{},
-            access_.rights ? "it is not there, or the owner of the profile cannot read it"
-                           : "it is not there, or cannot be read"};
+            access_.rights ? "the file is missing, or the owner of the profile cannot read it"
+                           : "the file is missing or unreadable"};
   }
   if (!started_) {
     return {{}, "the profile does not say when it was recorded"};

@@ -136,7 +136,7 @@ class Check final : public Command {
                          "gpuprof check --function solve --max 250ms gpuprof.txt");
     }
     if ((runs_ > 0 && self_runs_ > 0) || (self_runs_ > 0 && (is_budget() || !baseline_.empty()))) {
-      return check_usage("--self records only one side, and gives no verdict",
+      return check_usage("--self gives no verdict, because it records only one side",
                          "leave out --runs, --baseline and --max");
     }
     if (const size_t runs = self_runs_ + runs_; runs > 0 && runs < options_.min_runs && !is_budget()) {

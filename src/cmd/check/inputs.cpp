@@ -31,7 +31,7 @@ Error unusable(Error error) {
 Status RunReader::reject_copy(const std::string& file, const std::set<std::string>& identities) {
   const std::string other = seen_.add(identities, file);
   return other.empty() ? Status()
-                       : Error{file + " is the same recording as " + other + ": a copy is not a second run",
+                       : Error{file + " is the same recording as " + other + ": a copy does not count as another run",
                                "record the program again", kExitUsage};
 }
 
@@ -51,7 +51,7 @@ Result<compare::Run> RunReader::read_one(const std::string& path) {
     return Error{file + " holds no GPU work", hints::kAskDoctor, kExitUsage};
   }
   if (!run->timed) {
-    return Error{file + " has counts and no GPU times, and cannot be checked",
+    return Error{file + " has launch counts but no GPU times, so check cannot judge it",
                  "record the program from its start: gpuprof record -- COMMAND", kExitUsage};
   }
   return run;

@@ -76,7 +76,7 @@ void StackChoices::explain(const analyze::StackView::Trimmed& trimmed) const {
     log::warn("--root: no stack has a function " + quoted(trim_to_), "`gpuprof flame` shows how functions are named");
   } else {
     log::info(std::to_string(trimmed.without) + " of " + std::to_string(trimmed.stacks) + " stacks have no function " +
-              quoted(trim_to_) + " (--root): these are shown as without --root");
+              quoted(trim_to_) + " (--root): they are shown from their usual start");
   }
 }
 

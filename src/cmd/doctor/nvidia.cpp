@@ -33,11 +33,12 @@ Fact counters_fact(const std::string& root, const Rights& rights) {
   }
   if (rights.has(kCapSysAdmin)) {
     return {"performance counters", State::ok,
-            "for administrators only, which you are: --pc-sampling and --sass-metrics work", ""};
+            "only administrators may use the counters, and you are one: --pc-sampling and --sass-metrics work", ""};
   }
-  return {"performance counters", State::limited,
-          "for administrators only: needed by --pc-sampling and --sass-metrics, not by times and stacks",
-          "as root: options nvidia NVreg_RestrictProfilingToAdminUsers=0 in /etc/modprobe.d, then reload the driver"};
+  return {
+      "performance counters", State::limited,
+      "only administrators may use the counters, which --pc-sampling and --sass-metrics need; times and stacks do not",
+      "as root: options nvidia NVreg_RestrictProfilingToAdminUsers=0 in /etc/modprobe.d, then reload the driver"};
 }
 
 bool exists_like(const std::string& pattern) {

@@ -151,7 +151,8 @@ class Flame : public Command {
       at = end + 1;
     }
     if (!fold_.range.empty() && !nvtx_.empty() && nvtx_ != "filter") {
-      return Error{"--nvtx-range chooses work, so it does not go with --nvtx=" + nvtx_, "leave --nvtx out", kExitUsage};
+      return Error{"--nvtx-range selects work, so it cannot be combined with --nvtx=" + nvtx_, "leave --nvtx out",
+                   kExitUsage};
     }
     using analyze::GraphStacks;
     using analyze::RangeFrames;
@@ -172,7 +173,7 @@ class Flame : public Command {
       fold_.leaves = std::move(leaves).value();
     }
     if (!time_series_.empty() && fold_.ranges == RangeFrames::filter) {
-      return Error{"--time-series shows all work, so it does not go with --nvtx-range or --nvtx=filter",
+      return Error{"--time-series shows all work, so it cannot be combined with --nvtx-range or --nvtx=filter",
                    "leave one of them out", kExitUsage};
     }
     if (inverted_ && draws_only_time_series()) {
@@ -246,8 +247,9 @@ class Flame : public Command {
       log::info("the profile has launches without GPU times: stacks are weighted by launch count");
     } else if (weight_.empty() && folded.kind == ProfileKind::mixed) {
       log::info("the profile has several kinds of records; stacks are weighted by " +
-                std::string(weight == WeightKind::time ? "GPU time, other kinds are left out (see --weight count)"
-                                                       : "count"));
+                std::string(weight == WeightKind::time
+                                ? "GPU time, and other kinds are left out; --weight count shows launches and calls"
+                                : "count"));
     }
     explain_samples(folded, weight);
     explain_unsampled(folded, weight);
@@ -284,7 +286,8 @@ class Flame : public Command {
       log::info(output::without_lines_text(shared.without_lines, shared.samples, shared.without_in_zebins));
     }
     if (shared.untimed > 0) {
-      log::info(count_text(shared.untimed) + " samples are of work without a measured time: see --weight samples");
+      log::info(count_text(shared.untimed) +
+                " samples belong to work without a measured time: --weight samples shows them");
     }
   }
 

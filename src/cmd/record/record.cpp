@@ -184,8 +184,9 @@ class Record final : public Command {
       options_.command.erase(options_.command.begin());
     }
     if (options_.command.empty() == (options_.attach_pid == 0)) {
-      return Error{options_.attach_pid == 0 ? "record: no command to run" : "record: both a command and -p PID",
-                   "gpuprof record -- ./app, or gpuprof record -p PID", kExitUsage};
+      return Error{
+          options_.attach_pid == 0 ? "record: no command to run" : "record: a command and -p PID cannot be combined",
+          "gpuprof record -- ./app, or gpuprof record -p PID", kExitUsage};
     }
     if (!options_.command.empty() && options_.command.front().starts_with("-")) {
       Error error = unknown_option(*app_, options_.command.front());
@@ -252,7 +253,7 @@ class Record final : public Command {
     auto counted = record::counted_metrics(metrics_);
     RETURN_IF_ERROR(counted);
     if (options_.sampling.samples || options_.timeline || options_.latency || options_.whole_graphs) {
-      return Error{"record: --sass-metrics together with an option that needs GPU times",
+      return Error{"record: --sass-metrics cannot be combined with an option that needs GPU times",
                    "use a separate run: CUPTI cannot count instructions while it measures times", kExitUsage};
     }
     options_.sampling.counted = std::move(*counted);
@@ -270,13 +271,13 @@ class Record final : public Command {
                    "try 4096, or leave the choice to the driver", kExitUsage};
     }
     if (options_.sampling.samples && !options_.nvtx_range.empty()) {
-      return Error{"record: both --pc-sampling and --nvtx-range",
+      return Error{"record: --pc-sampling and --nvtx-range cannot be combined",
                    "samples cover all GPU work; limit the time with --delay and --duration or with signals",
                    kExitUsage};
     }
     if (options_.sampling.samples && options_.whole_graphs) {
-      return Error{"record: both --pc-sampling and --graphs whole", "samples need the times of each node of a graph",
-                   kExitUsage};
+      return Error{"record: --pc-sampling and --graphs whole cannot be combined",
+                   "samples need the times of each node of a graph", kExitUsage};
     }
     return {};
   }

@@ -30,8 +30,8 @@ std::string signed_percent(double percent) {
 
 std::string few_kernels_text(size_t kernels) {
   return std::to_string(kernels) + (kernels == 1 ? " kernel is" : " kernels are") +
-         " too few for common statistics: each is judged by its own runs alone (Welch's test), including the change "
-         "that all kernels share";
+         " too few for common statistics: each is judged by its own runs alone (Welch's test), and a change "
+         "common to all kernels is not removed";
 }
 
 std::string unequal_variances_text() {

@@ -139,7 +139,7 @@ void losses(const analyze::ProfileInfo& info, const std::string& notice, std::st
   }
   std::vector<std::string> lines = trust_lines(info);
   if (!info.complete) {
-    lines.emplace_back("The profile has no END record, so its end may be missing.");
+    lines.emplace_back("The profile has no END record: the end of the recording may be missing.");
   } else if (!notice.empty() && !any && lines.empty()) {
     lines.push_back(notice);
   }

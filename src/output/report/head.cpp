@@ -136,7 +136,7 @@ void print_headline(const Summary& summary, Page& page) {
   switch (summary.info.kind) {
     case ProfileKind::empty:
       return line(summary.counted.empty() ? "no GPU work was recorded"
-                                          : "instructions were counted; nothing was timed");
+                                          : "instructions were counted, times were not measured");
     case ProfileKind::stall_samples:
       return line(samples_line(summary));
     case ProfileKind::launch_counts:

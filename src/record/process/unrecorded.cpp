@@ -87,8 +87,8 @@ bool has_variable(std::string_view environment, std::string_view name, std::stri
 }
 
 std::string keep_variables(const std::string& variable) {
-  return "a wrapper such as env -i, sudo or su - cleared it: start gpuprof behind the wrapper, or let it keep the "
-         "variables, as with sudo --preserve-env=" +
+  return "a wrapper such as env -i, sudo or su - cleared it: start gpuprof inside the wrapper, or let the wrapper "
+         "keep the variables, as with sudo --preserve-env=" +
          variable + "," GPUPROF_ENV_SOCKET "," GPUPROF_ENV_TOKEN "," GPUPROF_ENV_UID;
 }
 
@@ -292,7 +292,7 @@ UnrecordedProcesses::Finding UnrecordedProcesses::missing(const Process& process
     return certain("its root directory or mount namespace has no " + library.injection,
                    "set TMPDIR, when you start gpuprof, to a folder that the process sees, too");
   }
-  return {.text = {what + "it has perhaps not called it", "gpuprof doctor lists what can be recorded"}};
+  return {.text = {what + "perhaps it has not called that library", "gpuprof doctor lists what can be recorded"}};
 }
 
 void UnrecordedProcesses::set(const Process& process, const std::string& backend, Finding finding) {

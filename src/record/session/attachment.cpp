@@ -91,7 +91,8 @@ bool Attachment::has_ended() const {
 
 void Attachment::leave(PollIteration& iteration) const {
   if (injection_ && !iteration.retract_libraries()) {
-    log::info("the injected library leaves process " + std::to_string(pid_) + " at its next call of the GPU runtime");
+    log::info("the injection library will detach from process " + std::to_string(pid_) +
+              " at the process's next call of the GPU runtime");
   }
 }
 

@@ -74,7 +74,7 @@ void Command::pass_on_stop(const Signals::Event& event) {
   if (stops_ == 1 && (!event.from_terminal || target_->has_own_session())) {
     target_->send(event.signal);
   } else if (stops_ == 2) {
-    log::info("asking the target to end (SIGTERM); the next signal kills it");
+    log::info("sent SIGTERM to the target; at the next signal, gpuprof kills it");
     target_->send(SIGTERM);
   } else if (stops_ > 2) {
     target_->send(SIGKILL);

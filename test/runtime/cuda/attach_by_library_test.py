@@ -92,7 +92,7 @@ class RecordAttach(rig.RuntimeTest):
         self.assertGreaterEqual(wall, 300_000_000)
         stated = re.search(r"gpuprof itself ([\d.]+)% of a core", stderr)
         self.assertAlmostEqual(float(stated.group(1)), 100 * cpu / wall, delta=0.1, msg=stderr)
-        self.assertRegex(stderr, r"recorded \d+ ms, attaching took \S+ \S+, leaving took \S+ \S+\n")
+        self.assertRegex(stderr, r"recorded \d+ ms, attaching took \S+ \S+, detaching took \S+ \S+\n")
 
     @rig.requires("root")
     def test_a_process_can_be_recorded_until_it_ends(self):
@@ -112,7 +112,7 @@ class RecordAttach(rig.RuntimeTest):
         self.assertTrue(rig.wait_for(lambda: rig.napping(process.pid)))
         stderr = self.record(process.pid, 0, "--duration", "0.5", end=None)
         self.assertIn("the target launched no GPU work while recording was on", stderr)
-        self.assertRegex(stderr, r"gpuprof: recorded \d+ ms, attaching took [\d.]+ m?s, leaving took [\d.]+ m?s")
+        self.assertRegex(stderr, r"gpuprof: recorded \d+ ms, attaching took [\d.]+ m?s, detaching took [\d.]+ m?s")
         self.gpuprof("flame", "-i", self.profile_path, expect=(rig.NOTHING,))
 
     @rig.requires("root")

@@ -269,7 +269,7 @@ TEST_CASE("runs that are not comparable are inconclusive") {
   CHECK(reasons_after([](Sides& sides) { sides.facts(2).exit_status = "139"; }) ==
         "old2.txt: its program failed (exit status 139)\n");
   CHECK(reasons_after([](Sides& sides) { sides.facts(9).info.complete = false; }) ==
-        "new4.txt: it is cut off, its end is missing\n");
+        "new4.txt: it is cut short: its END record is missing\n");
   CHECK(reasons_after([](Sides& sides) { sides.facts(9).info.kind = gpuprof::analyze::ProfileKind::launch_counts; }) ==
         "new4.txt: it has no GPU times, only counts\n");
   CHECK(reasons_after([](Sides& sides) {

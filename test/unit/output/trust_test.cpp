@@ -59,7 +59,7 @@ TEST_CASE("the footer shows recorded and missing data in numbers and percent") {
             "1,000 GPU records: 900 with a CPU stack (90.00%), 80 left without one by --max-overhead (8.00%), "
             "20 whose stack is missing (2.00%)",
             "lost: bpf_ring_full 20, odd;\\x01 1, ring_full 1,234",
-            "7 GPU records left out by choice: outside of --nvtx-range",
+            "7 GPU records outside of --nvtx-range are left out",
             "39.92% of the GPU work is explained by a CPU stack: 900 of 2,254, of which 1,254 were lost"});
 }
 

@@ -354,7 +354,7 @@ TEST_CASE("impossible sums are rejected") {
   CHECK(error_of("GPU;0;1;2;41;10;20;0;0;0") == gpu);
   CHECK(error_of("GPU;0;1;0;1;0;20;0;0;0") == gpu);
   CHECK(error_of(kWork + "GPU;0;1;2;30;10;20;0;0;0").empty());
-  const std::string host = "p.txt:2: HOST: not min_ns <= max_ns <= sum_ns";
+  const std::string host = "p.txt:2: HOST: min_ns <= max_ns <= sum_ns does not hold";
   CHECK(error_of("HOST;0;1;1;5;6;5;0") == host);
   CHECK(error_of("HOST;0;1;1;5;5;6;0") == host);
   CHECK(error_of("WORK;1;0;0;0;0;0;0;0;0;0;fault_gpu;0;0\nHOST;0;1;100;5;5;5;0").empty());

@@ -67,7 +67,7 @@ TEST_CASE("the summary has lines of at most 100 columns, losses first") {
   CHECK(has(all, "1 (0.10%) GPU records launched before gpuprof was attached"));
   CHECK(has(all, "gpuprof itself 3.00% of a core"));
   CHECK(has(all, "500 ms of CPU time before and after"));
-  CHECK(has(all, "recorded 1.00 s, attaching took 400 ms, leaving took 1.50 s"));
+  CHECK(has(all, "recorded 1.00 s, attaching took 400 ms, detaching took 1.50 s"));
 }
 
 TEST_CASE("the summary reports samples if there are any, and counts them as recorded data") {

@@ -127,8 +127,8 @@ TEST_CASE("a library that the process cannot see, or cannot load, is the reason"
   CHECK(mentions(proc.look(false).at(0).message,
                  std::string("its root directory or mount namespace has no ") + kInjectedPath));
   proc.write(30, "root/tmp/gpuprof-1/libgpuprof_opencl.so", "ELF");
-  CHECK(proc.look(false).empty());  // the program may call OpenCL later
-  CHECK(mentions(proc.look(true).at(0).message, "it has perhaps not called it"));
+  CHECK(proc.look(false).empty());  // it may call OpenCL later
+  CHECK(mentions(proc.look(true).at(0).message, "perhaps it has not called that library"));
   proc.write(30, "maps", line("7f0000001", "/lib/ld-musl-x86_64.so.1") + line("7f0000002", "/lib/libOpenCL.so.1"));
   CHECK(mentions(proc.look(false).at(0).message, "it uses musl"));
   proc.write(30, "maps", line("f7000", "/lib/ld-linux.so.2") + line("f7100", "/lib/libOpenCL.so.1"));
