@@ -67,7 +67,7 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
   // A driver call inside a runtime call is ignored: both have the same correlation id and are one launch.
   if (kind == CallKind::other || ((kind == CallKind::drops_code || kind == CallKind::unloads_code) && !counting()) ||
       (open_call.open && open_call.correlation == data.correlationId) ||
-      (is_launch(kind) && data.correlationId == last_launch)) {
+      (is_launch(kind) && data.correlationId == last_launch) || is_empty(domain, id, data.functionParams)) {
     return;
   }
   const Guard guard;

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "cupti/api/call_params_abi.h"
 #include "cupti/session.h"
 #include "wire/cuda_launches.h"
 
@@ -64,22 +65,27 @@ constexpr CallKind kind_of_work(CudaWork work) {
 }
 
 CallKind kinds[2][kMaxCallbackId];
+bool sized[2][kMaxCallbackId];
 
-CallKind* kinds_of(CUpti_CallbackDomain domain) {
-  return kinds[domain == CUPTI_CB_DOMAIN_DRIVER_API ? 0 : 1];
+size_t row_of(CUpti_CallbackDomain domain) {
+  return domain == CUPTI_CB_DOMAIN_DRIVER_API ? 0 : 1;
+}
+
+// Returns the name after "cu" or "cuda".
+const char* after_prefix(const char* name) {
+  while (*name == '_') {
+    ++name;  // since CUDA 13, <<<>>> calls __cudaLaunchKernel
+  }
+  if (strncmp(name, "cuda", 4) == 0) {
+    return name + 4;
+  }
+  return strncmp(name, "cu", 2) == 0 ? name + 2 : name;
 }
 
 }  // namespace
 
 CallKind kind_of_name(const char* name) {
-  while (*name == '_') {
-    ++name;  // Skips leading underscores: since CUDA 13, <<<>>> calls __cudaLaunchKernel.
-  }
-  if (strncmp(name, "cuda", 4) == 0) {
-    name += 4;
-  } else if (strncmp(name, "cu", 2) == 0) {
-    name += 2;
-  }
+  name = after_prefix(name);
   for (const CudaLaunch& launch : kCudaLaunches) {
     if (strncmp(name, launch.beginning.data(), launch.beginning.size()) == 0) {
       return kind_of_work(launch.work);
@@ -93,17 +99,39 @@ CallKind kind_of_name(const char* name) {
   return CallKind::other;
 }
 
+bool has_size(const char* name) {
+  name = after_prefix(name);
+  for (const char* beginning : {"MemcpyHtoD", "MemcpyDtoH", "MemcpyDtoD", "MemsetD8", "MemsetD16", "MemsetD32"}) {
+    if (strncmp(name, beginning, strlen(beginning)) == 0) {
+      return true;
+    }
+  }
+  const size_t length = strcspn(name, "_");  // without "_v3020" or "_ptsz"
+  for (const char* whole : {"Memcpy", "MemcpyAsync", "Memset", "MemsetAsync"}) {
+    if (length == strlen(whole) && strncmp(name, whole, length) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool is_empty(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* params) {
+  return id < kMaxCallbackId && params != nullptr && sized[row_of(domain)][id] &&
+         static_cast<const SizedParams*>(params)->size == 0;
+}
+
 CallKind kind_of(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
-  return id < kMaxCallbackId ? kinds_of(domain)[id] : CallKind::other;
+  return id < kMaxCallbackId ? kinds[row_of(domain)][id] : CallKind::other;
 }
 
 size_t learn_calls(CUpti_CallbackDomain domain) {
-  CallKind* const known = kinds_of(domain);
+  CallKind* const known = kinds[row_of(domain)];
   size_t interesting = 0;
   for (CUpti_CallbackId id = 1; id < kMaxCallbackId; ++id) {
     const char* name = nullptr;
     if (session().api.get_callback_name(domain, id, &name) == CUPTI_SUCCESS && name != nullptr) {
       known[id] = kind_of_name(name);
+      sized[row_of(domain)][id] = has_size(name);
       interesting += known[id] != CallKind::other ? 1 : 0;
     }
   }

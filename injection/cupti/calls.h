@@ -51,6 +51,12 @@ CallKind kind_of_name(const char* name);
 // Returns the kind of the function with a callback id. Returns `other` before learn_calls() has run.
 CallKind kind_of(CUpti_CallbackDomain domain, CUpti_CallbackId id);
 
+// Returns whether the call is a copy or fill of 0 bytes, which puts nothing on a GPU. `params`: its arguments, or null.
+bool is_empty(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* params);
+
+// Returns whether a function of this name has SizedParams (call_params_abi.h).
+bool has_size(const char* name);
+
 // Asks CUPTI for the names of the domain's functions and classifies them. Returns the number of functions to record.
 size_t learn_calls(CUpti_CallbackDomain domain);
 

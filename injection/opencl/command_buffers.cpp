@@ -3,6 +3,7 @@
 // its first queue.
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "base/atomics.h"
@@ -188,6 +189,20 @@ void note_command_buffers() {
   }
 }
 
+// PoCL's event of a command buffer has only the times of a marker after the last command.
+bool is_of_pocl(cl_command_queue queue) {
+  constexpr char kPocl[] = "Portable Computing Language";
+  char name[sizeof(kPocl)] = "";
+  cl_device_id device = nullptr;
+  cl_platform_id platform = nullptr;
+  // NOLINTBEGIN(bugprone-sizeof-expression): handles are what is asked for
+  return target.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(device), &device, nullptr) == CL_SUCCESS &&
+         target.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, nullptr) == CL_SUCCESS &&
+         target.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, nullptr) == CL_SUCCESS &&
+         strcmp(name, kPocl) == 0;
+  // NOLINTEND(bugprone-sizeof-expression)
+}
+
 // Reports the enqueue. Returns null without a report if recording is off or the buffer's queue is unknown.
 Pending* begin_buffer(cl_uint count, cl_command_queue* queues, cl_command_buffer_khr handle, cl_uint waits,
                       const cl_event* wait_list) {
@@ -213,7 +228,7 @@ Pending* begin_buffer(cl_uint count, cl_command_queue* queues, cl_command_buffer
     return nullptr;
   }
   note_command_buffers();
-  if (target.clEnqueueMarkerWithWaitList == nullptr ||
+  if (!is_of_pocl(queue) || target.clEnqueueMarkerWithWaitList == nullptr ||
       target.clEnqueueMarkerWithWaitList(queue, waits, wait_list, &pending->before) != CL_SUCCESS) {
     pending->before = nullptr;
   }

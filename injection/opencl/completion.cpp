@@ -45,19 +45,14 @@ bool read_times(cl_event event, Times* times) {
   return true;
 }
 
-// Sets the start of a command buffer, whose commands OpenCL does not measure. Some drivers (PoCL) do not measure the
-// buffer either: their event is a marker after its last command. So an event may cover only a small part of the time in
-// which the buffer can have run. In this case, the start becomes the time when everything that the buffer waited for
-// had ended.
+// Sets the start of a command buffer: its commands began when all that it waited for had ended.
 void include_commands(cl_event before, Times* times) {
-  constexpr cl_ulong kNearlyNothing = 16;
   cl_ulong ready = 0;
   if (!read_time(before, CL_PROFILING_COMMAND_END, &ready)) {
     return;
   }
   const cl_ulong begin = ready > times->queued ? ready : times->queued;
-  if (begin != 0 && begin < times->start && times->start <= times->end &&
-      times->end - times->start < (times->end - begin) / kNearlyNothing) {
+  if (begin != 0 && begin < times->start && times->start <= times->end) {
     times->start = begin;
     times->submitted = 0;
   }

@@ -214,7 +214,8 @@ __attribute__((noinline)) void launch_variants(Worker& worker) {
     CHECK(cuMemcpyHtoD(worker.memory, worker.host.data(), kBytes));
     worker.transferred("copy_htod", copy_ns(kBytes));
     copy_batch(worker);
-    CHECK(cuLaunchHostFunc(worker.stream, call_back, &called));  // a host function is not GPU work
+    CHECK(cuMemcpyHtoDAsync(worker.memory, worker.host.data(), 0, worker.stream));  // puts nothing on the GPU
+    CHECK(cuLaunchHostFunc(worker.stream, call_back, &called));                     // a host function is not GPU work
   }
 }
 

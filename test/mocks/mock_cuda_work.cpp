@@ -73,8 +73,10 @@ CUresult cuMemcpyHtoD(CUdeviceptr, const void*, size_t bytes) {
                    [&] { return finished(copy(nullptr, bytes, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD)); });
 }
 
-CUresult cuMemcpyHtoDAsync(CUdeviceptr, const void*, size_t bytes, CUstream stream) {
-  return MOCK_CALL(cuMemcpyHtoDAsync_v2, nullptr, [&] { return copy(stream, bytes, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD); });
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
+  const cuMemcpyHtoDAsync_v2_params params = {to, from, bytes, stream};
+  return MOCK_CALL_WITH(cuMemcpyHtoDAsync_v2, &params,
+                   [&] { return bytes == 0 ? CUDA_SUCCESS : copy(stream, bytes, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD); });
 }
 
 CUresult cuMemcpyDtoHAsync(void*, CUdeviceptr, size_t bytes, CUstream stream) {

@@ -25,6 +25,7 @@
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
 
+#include <cstddef>
 #include <type_traits>
 
 namespace ours = gpuprof::injection::cupti;
@@ -375,6 +376,14 @@ SAME_TYPES(nvtxRangeStartEx_impl_fntype, nvtxRangeStartA_impl_fntype, nvtxRangeS
            nvtxDomainRangeEnd_impl_fntype, nvtxDomainRangePushEx_impl_fntype, nvtxDomainRangePop_impl_fntype,
            nvtxDomainRegisterStringA_impl_fntype, nvtxDomainRegisterStringW_impl_fntype, nvtxDomainCreateA_impl_fntype,
            nvtxDomainCreateW_impl_fntype, nvtxDomainDestroy_impl_fntype);
+
+static_assert(offsetof(cuMemcpyHtoD_v2_params, ByteCount) == offsetof(ours::SizedParams, size));
+static_assert(offsetof(cuMemcpyDtoHAsync_v2_params, ByteCount) == offsetof(ours::SizedParams, size));
+static_assert(offsetof(cuMemcpyDtoDAsync_v2_params, ByteCount) == offsetof(ours::SizedParams, size));
+static_assert(offsetof(cuMemcpyAsync_params, ByteCount) == offsetof(ours::SizedParams, size));
+static_assert(offsetof(cuMemsetD8_v2_params, N) == offsetof(ours::SizedParams, size));
+static_assert(offsetof(cuMemsetD16Async_params, N) == offsetof(ours::SizedParams, size));
+static_assert(offsetof(cuMemsetD32Async_params, N) == offsetof(ours::SizedParams, size));
 
 // NOLINTEND(bugprone-sizeof-expression)
 

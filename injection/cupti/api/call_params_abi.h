@@ -6,6 +6,14 @@
 
 namespace gpuprof::injection::cupti {
 
+// The arguments of all copies and fills whose third argument is the number of bytes or elements: cuMemcpyHtoD_v2,
+// cuMemsetD32Async, cudaMemcpyAsync ...
+struct SizedParams {
+  uint64_t first;
+  uint64_t second;
+  size_t size;
+};
+
 struct cuStreamSynchronize_params {
   CUstream hStream;
 };

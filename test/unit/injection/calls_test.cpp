@@ -9,6 +9,7 @@ Session the_session;
 }  // namespace gpuprof::injection::cupti
 
 using gpuprof::injection::cupti::CallKind;
+using gpuprof::injection::cupti::has_size;
 using gpuprof::injection::cupti::is_launch;
 using gpuprof::injection::cupti::is_sync;
 using gpuprof::injection::cupti::kind_of_name;
@@ -125,4 +126,19 @@ TEST_CASE("functions that set the kernel of a graph node are recognized") {
   CHECK(kind_of_name("cuGraphExecNodeSetParams") == CallKind::sets_exec_node);
   CHECK(kind_of_name("cuGraphExecUpdate_v2") == CallKind::updates_graph);
   CHECK(kind_of_name("cuGraphConditionalHandleCreate") == CallKind::makes_condition);
+}
+
+TEST_CASE("copies and fills with a size as their third argument are known by name") {
+  for (const char* name :
+       {"cuMemcpyHtoD_v2", "cuMemcpyDtoHAsync_v2_ptsz", "cuMemcpyDtoDAsync_v2", "cuMemsetD32Async", "cuMemsetD8_v2",
+        "cuMemcpy", "cuMemcpy_ptds", "cuMemcpyAsync", "cudaMemcpyAsync_v3020", "cudaMemset_v3020"}) {
+    INFO(name);
+    CHECK(has_size(name));
+  }
+  for (const char* name :
+       {"cuMemcpy2D_v2", "cuMemcpy3DAsync_v2", "cuMemcpyPeer", "cuMemcpyHtoA_v2", "cuMemsetD2D8_v2",
+        "cudaMemcpy2DAsync_v3020", "cudaMemcpyToSymbol_v3020", "cudaMemset2D_v3020", "cuMemcpyBatchAsync"}) {
+    INFO(name);
+    CHECK_FALSE(has_size(name));
+  }
 }
