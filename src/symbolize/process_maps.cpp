@@ -171,18 +171,9 @@ std::string ProcessMaps::read_maps() {
   if (!text.empty() || denied_) {
     return text;
   }
-  constexpr int kMostTries = 256;  // limit of tries, because a target may have thousands of ended threads
-  int tries = 0;
-  std::error_code error;
-  std::filesystem::directory_iterator threads("/proc/self/fd/" + std::to_string(proc_fd_.get()) + "/task", error);
-  for (; !error && threads != std::filesystem::directory_iterator() && ++tries <= kMostTries;
-       threads.increment(error)) {
-    UniqueFd thread(::open(threads->path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    text = thread ? read_text(thread.get(), "maps", kMaxMapsText) : std::string{};
-    if (!text.empty()) {
-      thread_fd_ = std::move(thread);
-      break;
-    }
+  thread_fd_ = open_live_thread(proc_fd_.get());
+  if (thread_fd_) {
+    text = read_text(thread_fd_.get(), "maps", kMaxMapsText);
   }
   return text;
 }

@@ -75,8 +75,9 @@ CUresult cuMemcpyHtoD(CUdeviceptr, const void*, size_t bytes) {
 
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
   const cuMemcpyHtoDAsync_v2_params params = {to, from, bytes, stream};
-  return MOCK_CALL_WITH(cuMemcpyHtoDAsync_v2, &params,
-                   [&] { return bytes == 0 ? CUDA_SUCCESS : copy(stream, bytes, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD); });
+  return MOCK_CALL_WITH(cuMemcpyHtoDAsync_v2, &params, [&] {
+    return bytes == 0 ? CUDA_SUCCESS : copy(stream, bytes, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD);
+  });
 }
 
 CUresult cuMemcpyDtoHAsync(void*, CUdeviceptr, size_t bytes, CUstream stream) {

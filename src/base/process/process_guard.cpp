@@ -88,11 +88,17 @@ ProcessGuard::State ProcessGuard::state() {
   if (credentials_.uid == ::geteuid()) {
     return State::same;
   }
-  // If a process is not dumpable, root owns its files in /proc. Root also owns the files of a process without memory,
-  // which is about to end. The status of such a process has no line VmSize, so it counts as ended.
+  // If a process is not dumpable, root owns its files in /proc. Root also owns the files of a thread without memory,
+  // which has ended or is about to end. The status of such a thread has no line VmSize. Without any other thread, the
+  // process counts as ended.
+  UniqueFd thread;
+  std::string status = read_status(proc_.get());
+  if (!status_value(status, "VmSize")) {
+    thread = open_live_thread(proc_.get());
+    status = thread ? read_status(thread.get()) : std::string{};
+  }
   struct stat file {};
-  const bool found = ::fstatat(proc_.get(), "maps", &file, 0) == 0;
-  const std::string status = read_status(proc_.get());
+  const bool found = ::fstatat(thread ? thread.get() : proc_.get(), "maps", &file, 0) == 0;
   const auto users = parse_users(status);
   if (!found || !users || !status_value(status, "VmSize")) {
     return State::ended;

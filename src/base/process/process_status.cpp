@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
+#include <system_error>
 
 #include "base/files/file.h"
 
@@ -25,6 +27,21 @@ std::string read_status(int proc_fd) {
 std::string read_status_of(uint32_t pid, pid_t thread) {
   const std::string task = thread == 0 ? "" : "/task/" + std::to_string(thread);
   return read_text(AT_FDCWD, ("/proc/" + std::to_string(pid) + task + "/status").c_str(), kMaxStatus);
+}
+
+UniqueFd open_live_thread(int proc_fd) {
+  constexpr int kMostTries = 256;  // a target may have thousands of ended threads
+  int tries = 0;
+  std::error_code error;
+  std::filesystem::directory_iterator threads("/proc/self/fd/" + std::to_string(proc_fd) + "/task", error);
+  for (; !error && threads != std::filesystem::directory_iterator() && ++tries <= kMostTries;
+       threads.increment(error)) {
+    UniqueFd thread(::open(threads->path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (thread && status_value(read_status(thread.get()), "VmSize")) {
+      return thread;
+    }
+  }
+  return {};
 }
 
 std::optional<std::string_view> status_value(std::string_view status, std::string_view name) {

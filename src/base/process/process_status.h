@@ -9,12 +9,18 @@
 #include <string_view>
 #include <vector>
 
+#include "base/unique_fd.h"
+
 namespace gpuprof {
 
 // Returns the status of a process, given by its open /proc/PID or its pid. If `thread` is not 0, returns the status
 // of that thread. Empty if the process has ended.
 std::string read_status(int proc_fd);
 std::string read_status_of(uint32_t pid, pid_t thread = 0);
+
+// Opens /proc/PID/task/TID of a thread that still has memory, given the open /proc/PID. If the main thread has ended,
+// /proc/PID itself shows no memory. Invalid: no such thread. Tries at most 256 threads.
+UniqueFd open_live_thread(int proc_fd);
 
 // Returns the text after "Name:" and the blanks that follow. Skips the first line. nullopt: no complete line has this
 // name.

@@ -2,6 +2,7 @@
 #include "base/process/process_guard.h"
 
 #include <grp.h>
+#include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -9,7 +10,10 @@
 
 #include <array>
 #include <csignal>
+#include <string>
+#include <thread>
 
+#include "base/process/process_status.h"
 #include "base/unique_fd.h"
 #include "catch.h"
 
@@ -125,6 +129,33 @@ TEST_CASE("another user's process is valid as long as it has only that user's ri
   CHECK(guard.state() == State::changed);
   child.end();
   CHECK(guard.state() == State::changed);  // the change is permanent
+}
+
+TEST_CASE("another user's process is valid after its main thread has ended") {
+  if (::geteuid() != 0) {
+    return;
+  }
+  const Pipe ready;
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::alarm(60);
+    become(kUser, kUser, kUser);
+    std::thread([&ready] {
+      while (::access(("/proc/" + std::to_string(::getpid()) + "/maps").c_str(), R_OK) == 0 &&
+             gpuprof::status_value(gpuprof::read_status_of(static_cast<uint32_t>(::getpid())), "VmSize")) {
+        ::usleep(1000);
+      }
+      ready.put();
+      ::pause();
+    }).detach();
+    ::pthread_exit(nullptr);
+  }
+  ready.get();
+  ProcessGuard guard = guard_of(pid);
+  CHECK(guard.state() == State::same);
+  ::kill(pid, SIGKILL);
+  ::waitpid(pid, nullptr, 0);
+  CHECK(guard.state() == State::ended);
 }
 
 TEST_CASE("a process that can regain another user's rights is not trusted") {
