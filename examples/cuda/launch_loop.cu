@@ -3,9 +3,9 @@
 //
 //   bench_cuda_launch_loop [--launches N] [--batches N] [--warmup N] [--depth N] [--leaves N] [--each]
 //
-// --launches: launches per batch. To measure stacks, --depth launches from this many nested functions without frame
-// pointers, and --leaves from this many functions alternately (at most 16). --each prints each batch when it ends,
-// with its CLOCK_MONOTONIC time, to see changes during the run.
+// --launches: launches per batch. --each prints each batch when it ends, with its CLOCK_MONOTONIC time, to see changes
+// during the run. Two options show what stacks cost: --depth N launches below N nested calls of a function without a
+// frame pointer, and --leaves N launches from N functions in turn (at most 16).
 #include <algorithm>
 #include <array>
 #include <chrono>

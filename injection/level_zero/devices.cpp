@@ -112,8 +112,8 @@ void ask_clock(Device& device) {
   device.clock.mask = mask_of_bits(properties.timestampValidBits) & mask_of_bits(properties.kernelTimestampValidBits);
 }
 
-// Reads the device time. Its host time is the middle of the driver's call. Of three calls, uses the shortest, which is
-// the most exact.
+// Reads the device time, and pairs it with the host time at the middle of the driver's call. Makes three calls and uses
+// the shortest one, because it is the most exact.
 bool measure(Device& device) {
   uint64_t shortest = UINT64_MAX;
   for (int i = 0; i < 3; ++i) {

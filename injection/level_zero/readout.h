@@ -10,7 +10,7 @@
 namespace gpuprof::injection::level_zero {
 
 struct Readout {
-  Readout* next;  // the next running readout, or the next idle one of `recorded`
+  Readout* next;  // next readout in the list of running readouts, or in the list recorded->idle
   Recorded* recorded;
   ze_command_list_handle_t list;
   ze_kernel_timestamp_result_t* times;  // memory to which the device copies the times; null: the host reads the events

@@ -45,8 +45,8 @@ bool is_on() {
 }
 
 // Enables the tracing layer if the program was started without ZE_ENABLE_TRACING_LAYER and the loader is new enough.
-// Calls in progress are not traced. Call it only while a tracer exists. Without a tracer, a loader that has not loaded
-// the layer loses the program's calls.
+// Calls in progress are not traced. Call it only while a tracer exists. Without a tracer, the loader may not have
+// loaded the layer, so the layer's table of functions would be empty, and the program's calls would fail.
 void switch_layer_on() {
   const auto enable = reinterpret_cast<ze_result_t(ZE_APICALL*)()>(find_function("zelEnableTracingLayer"));
   if (enable != nullptr && !is_on()) {

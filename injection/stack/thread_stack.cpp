@@ -92,8 +92,9 @@ class MapsReader {
   int fd_;
 };
 
-// Returns the stack's range in the mapping. The loader says where the main thread's stack ends; its control block may
-// be anywhere, even in the mapping of a coroutine's stack. Other threads' stacks end at their control block.
+// Returns the stack's range in the mapping. The stack of the main thread ends where the loader says, because the main
+// thread's control block may be anywhere, even in the mapping of a coroutine's stack. The stack of any other thread
+// ends at the thread's control block.
 StackRange range_in(const Mapping& mapping, bool guarded, uint64_t sp) {
   const auto control_block = reinterpret_cast<uint64_t>(pthread_self());
   const bool is_main = syscall(SYS_gettid) == syscall(SYS_getpid);

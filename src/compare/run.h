@@ -34,7 +34,7 @@ struct Kernel {
 
 struct Function {
   std::string name;
-  std::string file;  // shortened file of a Python function; otherwise empty
+  std::string file;  // shortened source path of a Python function; empty for other functions
   analyze::Origin origin = analyze::Origin::none;
   Cost total;         // GPU work launched below the function; counts once per stack, even with recursion
   Cost direct;        // GPU work that the function launched itself, according to analyze::Launcher

@@ -15,7 +15,7 @@ uint64_t to_monotonic(uint64_t time) {
   return time + static_cast<uint64_t>(load_relaxed(&s.clock_offset_ns));
 }
 
-// Emits a HOST_OP. Its stack has the same correlation id: the callback of the call took it.
+// Emits a HOST_OP. The API callback has captured the stack of the call under the same correlation id.
 void emit_memory(const MemoryRecord& record) {
   const bool freed = record.memoryOperationType == CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE;
   if (!freed && record.memoryOperationType != CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION) {

@@ -36,8 +36,8 @@ struct Context {
 struct Counting {
   uint32_t wanted;   // atomic; 1: the recorder requests counts
   uint32_t reading;  // atomic; 1: counts are being read, so launches must wait
-  // Atomic. The lower half is the number of threads in a launch that began in the current epoch. The upper half is the
-  // epoch, which is never 0. It gets a new value when recording begins or resumes.
+  // Atomic. The lower half counts the CPU threads that are inside a launch call that began in the current epoch. The
+  // upper half is the epoch, which is never 0. The epoch gets a new value when recording begins or resumes.
   uint64_t launches;
   uint32_t abandoned;  // Atomic. 1: reads have stopped, because a kernel did not end. It may wait for the host.
   uint32_t unusable;   // atomic; 1: counting is not possible in this process
@@ -132,7 +132,7 @@ void pause() {
   nanosleep(&time, nullptr);
 }
 
-// Makes launches wait until `reading` is 0 again. Returns true if no thread is in a launch.
+// Makes launches wait until `reading` is 0 again. Returns true if no CPU thread is inside a launch call.
 bool hold_launches() {
   if (load_relaxed(&state.abandoned) != 0) {
     return false;
@@ -146,7 +146,8 @@ bool hold_launches() {
   return launching() == 0;
 }
 
-// Reads counts of one context (null: all). Returns false without reading if a thread stays in a launch. Needs the lock.
+// Reads counts of one context (null: all). Returns false without reading if a CPU thread stays inside a launch call.
+// Needs the lock.
 bool read_held(CUcontext only, bool may_wait) {
   const bool held = hold_launches();
   for (Context& context : state.contexts) {

@@ -62,7 +62,8 @@ bool is_library(std::string_view module) {
 }
 
 Origin python_origin(std::string_view file) {
-  // "<frozen runpy>", "<eval_with_key>.0": code that a library made. The user's own: `python -c`, a shell, a notebook.
+  // These begin the file names of the user's own code: `python -c`, a shell, a notebook. Other names with '<', such as
+  // "<frozen runpy>" or "<eval_with_key>.0", belong to code that a library made.
   static constexpr std::array<std::string_view, 3> kTyped = {"<string>", "<stdin>", "<ipython-input-"};
   const bool generated = file.starts_with('<') && !starts_with_one(file, kTyped);
   return generated || is_installed(file) ? Origin::library : Origin::own;

@@ -174,7 +174,8 @@ class Parser {
   bool take_unnamed(char open, std::string_view inner) {
     const bool qualifies = text_.substr(at_, 2) == "::";
     if (open == '(' && !qualifies) {
-      return parts_.empty() && at_ < text_.size();  // true for a cast, which is a text in brackets without a name
+      // True for a cast: the name begins with this text in parentheses, and continues after it.
+      return parts_.empty() && at_ < text_.size();
     }
     part_.is_unnamed = qualifies && (open == '<' || open == '(' || inner == "anonymous");
     if (part_.is_unnamed) {

@@ -17,7 +17,8 @@ class Functions {
   Functions(StackView& view, const LaunchSums& launches) : view_(view), launches_(launches) {}
 
   FunctionTable make() {
-    // Examine all stacks before adding launches: only the last stack may reveal the origin of a function.
+    // Examine all stacks before adding launches, because even the last stack may show that a function is the program's
+    // own (Origin::own).
     for (const LaunchSums::Launch& launch : launches_.all()) {
       for (const auto& [kernel, id] : stacks_of(launch)) {
         look_at(kernel, id);

@@ -36,7 +36,7 @@ class Launcher {
 // A function with all its source lines, inlined or not. Python functions of the same name in two files are separate.
 struct FunctionLine {
   std::string_view name;  // valid as long as the StackView exists
-  std::string_view file;  // shortened file of a Python function; otherwise empty
+  std::string_view file;  // shortened source path of a Python function; empty for other functions
   Origin origin = Origin::none;
   Weight total;         // work launched below the function; counts once per stack, even with recursion
   Weight direct;        // work that the function launched itself, according to Launcher

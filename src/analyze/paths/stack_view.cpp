@@ -123,8 +123,8 @@ bool StackView::shows(const Known& frame, bool interpreter, bool has_python) con
   return shown.cls == FrameClass::mark || !shown.left_out;
 }
 
-// Appends a frame. If the path then ends with the same functions twice in a row, removes one of the two copies. Earlier
-// calls have removed all earlier repetitions.
+// Appends a frame. If the path then ends with two equal sequences of functions, removes one of them. Earlier calls have
+// removed all earlier repetitions.
 void StackView::push(uint32_t frame, p::Element element) {
   if (shown_[frame].unnamed && !path_.empty() && path_.back() == frame) {
     return;

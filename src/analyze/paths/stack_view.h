@@ -79,7 +79,7 @@ class StackView {
 
   struct FunctionText {
     std::string_view name;
-    std::string_view file;  // shortened file of a Python function; otherwise empty
+    std::string_view file;  // shortened source path of a Python function; empty for other functions
   };
   [[nodiscard]] FunctionText function_text(uint32_t function) const;
 

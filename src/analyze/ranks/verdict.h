@@ -21,8 +21,10 @@ struct Difference {  // how a path's sums differ between a rank and the median o
 };
 
 struct LaggingRank {
-  Lag lag;              // the lag's columns are blocks of the job
-  bool by_gpu = false;  // true: GPU work makes up half of the lag or more, or revealed the lag; false: the CPU was late
+  Lag lag;  // the lag's columns are blocks of the job
+  // True: GPU work makes up at least half of the lag, or the lag was found by comparing GPU work (lag.by_work). False:
+  // the CPU was late.
+  bool by_gpu = false;
   uint64_t gpu_ns = 0;  // GPU work per block without collectives
   uint64_t others_gpu_ns = 0;
   double collective_share = 0;

@@ -13,7 +13,7 @@ namespace gpuprof::analyze {
 enum class Leaf : uint8_t {
   function,     // GPU functions, including inlined ones
   line,         // functions with their line numbers; after `function`, only the line
-  instruction,  // text of the instruction; if it is unknown and `offset` is not selected, the offset
+  instruction,  // the instruction's text, or its offset if the text is unknown and `offset` is not selected
   offset,
   stall,  // what the instruction waited for
 };

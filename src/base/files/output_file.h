@@ -68,7 +68,7 @@ class OutputFile {
   void take_another_name();
 
   UniqueFd fd_;
-  UniqueFd file_;  // another descriptor of the file, to find its place; closed for special files
+  UniqueFd file_;  // another descriptor of the file, used to find its path; not open for special files
   UniqueFd folder_;
   std::string entry_;  // final file name
   bool keep_old_ = false;

@@ -105,7 +105,7 @@ class Check final : public Command {
         0.0, 1e6)
         ->type_name("PCT");
     expect_percentage(app.add_option("--max-loss", options_.max_loss_percent,
-                                     "inconclusive if a run lost more than this share of its work (default: 1)"),
+                                     "inconclusive if a run lost more than this percentage of its work (default: 1)"),
                       0.0, 100.0)
         ->type_name("PCT");
     add_file_option(app, "--thresholds", thresholds_, "file of allowed slowdowns: name, percentage, last day, reason");

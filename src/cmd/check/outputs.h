@@ -20,7 +20,7 @@ class CheckOutputs {
   void declare(CLI::App& app);
 
   // Checks before the recording that the options are consistent, that each output can be written, and that no output
-  // is a profile. `folder` is where profiles will be written; it may not exist yet.
+  // would overwrite a profile. `folder` is the folder for the new profiles, which may not exist yet.
   [[nodiscard]] Status usable(bool budget, const std::string& folder) const;
 
   // Fails if an output would overwrite a profile or an input file of this command. `read` holds the input files.

@@ -119,7 +119,8 @@ Result<std::vector<std::string>> files_like(const std::string& pattern) {
   }
   ::globfree(&matches);
   if (found.empty()) {
-    return Error{"no file matches " + escaped(pattern), "name profiles, or a folder of profiles", kExitUsage};
+    return Error{"no file matches " + escaped(pattern), "give one or more profiles, or a folder of profiles",
+                 kExitUsage};
   }
   return found;
 }

@@ -276,7 +276,7 @@ class Record final : public Command {
                    kExitUsage};
     }
     if (options_.sampling.samples && options_.whole_graphs) {
-      return Error{"record: --pc-sampling and --graphs whole cannot be combined",
+      return Error{"record: --pc-sampling cannot be combined with --graphs=whole",
                    "samples need the times of each node of a graph", kExitUsage};
     }
     return {};

@@ -11,7 +11,7 @@ namespace gpuprof::record {
 namespace {
 
 // Larger values from a target are rejected, so that sums cannot overflow. The limits are 13 days for a duration, a
-// petabyte for a size, 146 years of uptime for a time, and 10^15 for a count.
+// petabyte for a size, 146 years since boot for a timestamp, and 10^15 for a count.
 constexpr uint64_t kMaxDurationNs = uint64_t{1} << 50;
 constexpr uint64_t kMaxBytes = uint64_t{1} << 50;
 constexpr uint64_t kMaxTimeNs = uint64_t{1} << 62;

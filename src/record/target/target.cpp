@@ -16,10 +16,10 @@
 namespace gpuprof::record {
 namespace {
 
-// The child sends this through the pipe if exec or a step before it fails.
+// The child sends this through the pipe if exec fails, or if an earlier step fails.
 struct ExecFailure {
   int error = 0;
-  const char* step = nullptr;  // the failed step of become_user(); null: exec failed
+  const char* step = nullptr;  // the failed step of become_user(); null: exec or dup2 failed
 };
 
 [[noreturn]] void fail_in_child(int pipe, const char* step) {

@@ -80,7 +80,8 @@ class Programs(rig.RuntimeTest):
 
     @rig.requires("opencl")
     def test_a_loader_without_layers_is_named(self):
-        # Makes an OpenCL loader without layers, like some vendors'. Work through such a loader is not recorded.
+        # Makes an OpenCL loader that supports no layers. Some vendors install such a loader. GPU work that is submitted
+        # through it is not recorded.
         loader = re.search(r"libOpenCL\.so\.1 => (\S+)", self.run_command(["ldd", rig.EXAMPLE]).stdout.decode()).group(1)
         with open(loader, "rb") as file:
             content = file.read()

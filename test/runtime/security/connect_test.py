@@ -122,7 +122,7 @@ print("cut", flush=True)
 """
 
 # A target that connects with its token and then becomes another user. Its child keeps the mapping and writes records to
-# it, with the stack address that the test puts into a file.
+# it. The stack in these records has one address, which the child reads from a file that the test writes.
 CHANGES = wire_recorder.WIRE_LAYOUT + """
 import mmap, os, socket, struct, sys, time
 folder, program, early = sys.argv[1], sys.argv[2], sys.argv[3] == "early"

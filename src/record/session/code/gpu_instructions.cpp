@@ -19,7 +19,7 @@ namespace {
 // prompt.
 constexpr uint64_t kTimeNs = 4'000'000'000;
 constexpr size_t kMostFunctions = 8;
-// Limit on the code locations of a function for which add_cause() runs.
+// add_cause() runs for at most this many code locations per function.
 constexpr size_t kMostWaits = 64;
 
 // Adds the CUDA toolkit's folder to PATH, because the toolkit's installer does not do so.
