@@ -18,6 +18,13 @@ inline uint64_t local_ns() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000ULL + static_cast<uint64_t>(now.tv_nsec);
 }
 
+// Returns the CPU time of this thread in ns.
+inline uint64_t thread_cpu_ns() {
+  timespec now = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000ULL + static_cast<uint64_t>(now.tv_nsec);
+}
+
 inline uint64_t recorder_time(uint64_t local) {
   return local + static_cast<uint64_t>(load_relaxed(&recorder_clock_offset));
 }

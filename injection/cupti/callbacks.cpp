@@ -39,17 +39,16 @@ uint64_t host_correlation(uint32_t correlation) {
 }
 
 void begin_launch(const CUpti_CallbackData& data) {
-  const bool timed = next_launch_timed();
+  bool timed = next_launch_timed();
   const uint64_t entered = timed ? now_ns() : 0;
   last_launch = data.correlationId;
   note_context(data.context);
   open_call.start_ns = (control() & GPUPROF_CONTROL_CALLS) != 0 ? now_ns() : 0;
   open_call.name = open_call.kind == CallKind::launches_kernel ? name_of_launch(data) : 0;
   const bool sampled = open_call.name != 0 && begin_sampled_launch(data.correlationId, open_call.name);
-  if (timed) {
-    add_overhead(now_ns() - entered);
-  }
+  const uint64_t before = timed ? now_ns() - entered : 0;
   launch(data.correlationId, open_call.kind == CallKind::several, open_call.name);
+  timed = timed && is_last_launch(data.correlationId);  // false: outside of the wanted range
   const uint64_t launched = timed ? now_ns() : 0;
   if (sampled) {
     open_call.range = open_sampled_launch(data.context);
@@ -58,6 +57,7 @@ void begin_launch(const CUpti_CallbackData& data) {
     report_graph_launch(data);
   }
   if (timed) {
+    add_overhead(before);
     add_overhead(now_ns() - launched);
   }
 }

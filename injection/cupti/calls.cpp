@@ -103,7 +103,8 @@ bool has_size(const char* name) {
   name = after_prefix(name);
   for (const char* beginning : {"MemcpyHtoD", "MemcpyDtoH", "MemcpyDtoD", "MemsetD8", "MemsetD16", "MemsetD32"}) {
     if (strncmp(name, beginning, strlen(beginning)) == 0) {
-      return true;
+      // The first versions have 32-bit arguments. Only asynchronous fills have no second version.
+      return strstr(name, "_v2") != nullptr || (strncmp(name, "Memset", 6) == 0 && strstr(name, "Async") != nullptr);
     }
   }
   const size_t length = strcspn(name, "_");  // without "_v3020" or "_ptsz"

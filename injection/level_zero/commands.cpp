@@ -241,7 +241,6 @@ void begin_command(Command command, void** call) {
   }
   note_work();
   append->pending = pending;
-  append->timed = timed;
   report_oldest();
   if (command.op == GPUPROF_OP_COPY && (command.to != nullptr || command.from != nullptr)) {
     command.op = direction(context_of(command.list), command.to, command.from);
@@ -251,15 +250,18 @@ void begin_command(Command command, void** call) {
   pending->work.name = kernel_name(command.kernel);
   append->known = prepare(command, append);
   *call = append;
-  if (timed) {
-    add_overhead(now_ns() - entered);
-  }
+  const uint64_t before = timed ? now_ns() - entered : 0;
   if (append->immediate) {
     pending->correlation = next_correlation();
     launch(pending->correlation);
+    append->timed = timed && is_last_launch(pending->correlation);  // false: outside of the wanted range
   } else {
     pending->work.node = next_correlation();
     stack_here(GPUPROF_CORRELATION_NODE | pending->work.node);
+    append->timed = false;  // only launches are timed
+  }
+  if (append->timed) {
+    add_overhead(before);
   }
 }
 

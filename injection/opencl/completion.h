@@ -20,8 +20,8 @@ struct Pending {
   // Times of the driver's call, set only if the call is reported or blocks:
   uint64_t start_ns;  // 0: not measured
   uint64_t wait;      // result of stack_of_host_call(); 0 if the driver's call does not block
-  cl_event
-      before;  // ends when a command buffer may begin to run; null if the driver measures its commands, and for others
+  // Ends when a command buffer may begin to run. Null if the driver measures its commands, and for other commands.
+  cl_event before;
 };
 
 // Frees a command that is not watched.

@@ -92,21 +92,18 @@ Pending* begin(cl_command_queue handle, const Command& command) {
                         : command.op == GPUPROF_OP_KERNEL ? kernel_name(command.kernel)
                                                           : 0;
   *pending = {next_correlation(), command.bytes, queue.number, name, queue.device, command.op, timed, 0, 0, nullptr};
-  uint64_t launched = 0;
-  if (timed) {
-    add_overhead(now_ns() - entered);
-  }
+  const uint64_t before = timed ? now_ns() - entered : 0;
   launch(pending->correlation);
-  if (timed) {
-    launched = now_ns();
-  }
+  pending->timed = timed && is_last_launch(pending->correlation);  // false: outside of the wanted range
+  const uint64_t launched = timed ? now_ns() : 0;
   if (command.blocking) {
     pending->wait = stack_of_host_call();
   }
   if (command.blocking || (control() & GPUPROF_CONTROL_CALLS) != 0) {
     pending->start_ns = now_ns();
   }
-  if (timed) {
+  if (pending->timed) {
+    add_overhead(before);
     add_overhead(now_ns() - launched);
   }
   return pending;

@@ -36,7 +36,7 @@ uint64_t stack_of_host_call();
 [[nodiscard]] bool next_launch_timed();
 void add_overhead(uint64_t ns);
 
-// Adds the time in which a thread of the vendor library handed over records. Call it for each batch.
+// Adds the CPU time in which a thread of the vendor library handed over records. Call it for each batch.
 void add_handover(uint64_t ns);
 
 // Returns a new correlation id, for vendor interfaces that have none.

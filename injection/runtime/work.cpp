@@ -43,6 +43,7 @@ void gpu_op(gpuprof_gpu_op op, bool may_wait) {
 void host_op(gpuprof_host_op op) {
   LaunchNote note = {};
   if (note_of(op.correlation, &note)) {
+    op.flags = (note.flags & kLaunchUnsampled) != 0 ? GPUPROF_GPU_OP_UNSAMPLED : 0;
     op.header.type = GPUPROF_RECORD_HOST_OP;
     emit_record(op);
   }

@@ -57,7 +57,8 @@ struct HostOp {
   uint32_t name_id = 0;
   uint32_t device = UINT32_MAX;  // UINT32_MAX: the event belongs to no single device
   uint32_t tid = 0;
-  uint16_t op = 0;  // enum gpuprof_host_op_kind
+  uint16_t op = 0;         // enum gpuprof_host_op_kind
+  bool unsampled = false;  // of a launch that --max-overhead left without a stack
 };
 
 struct GraphNode {

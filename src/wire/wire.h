@@ -400,7 +400,7 @@ struct gpuprof_host_op {
   uint32_t device;  /* UINT32_MAX: the event belongs to no single device */
   uint32_t tid;     /* thread that made the call; 0: unknown */
   uint16_t op;      /* enum gpuprof_host_op_kind */
-  uint16_t pad;
+  uint16_t flags;   /* GPUPROF_GPU_OP_UNSAMPLED */
 };
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_host_op) == 64, "host op layout");
 

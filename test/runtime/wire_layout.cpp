@@ -229,7 +229,7 @@ void print_work() {
   LAYOUT("LAUNCH", gpuprof_launch, FIELD(correlation), FIELD(time_ns), FIELD(tid), FIELD(range), FIELD(thread),
          FIELD(stack));
   LAYOUT("HOST_OP", gpuprof_host_op, FIELD(correlation), FIELD(start_ns), FIELD(end_ns), FIELD(bytes), FIELD(count),
-         FIELD(name_id), FIELD(device), FIELD(tid), FIELD(op));
+         FIELD(name_id), FIELD(device), FIELD(tid), FIELD(op), FIELD(flags));
   LAYOUT("GRAPH_NODE", gpuprof_graph_node, FIELD(node), FIELD(original), FIELD(launch), FIELD(time_ns), FIELD(flags),
          FIELD(name_id));
   LAYOUT("GRAPH_LAUNCH", gpuprof_graph_launch, FIELD(correlation), FIELD(time_ns), FIELD(finished), FIELD(exec),

@@ -225,12 +225,12 @@ void on_buffer_completed(CUcontext /*context*/, uint32_t /*stream*/, uint8_t* bu
   const KeepErrno keep_errno;  // This callback may run inside a call of the target, whose errno must not change.
   if (!in_fork()) {
     const Guard guard;
-    const uint64_t entered = now_ns();
+    const uint64_t entered = thread_cpu_ns();
     if (valid > 0) {
       emit_all(buffer, valid);
     }
     count_dropped();
-    add_handover(now_ns() - entered);
+    add_handover(thread_cpu_ns() - entered);
   }
   give_back(buffer);
 }

@@ -28,11 +28,14 @@ class SourceLineBuilder {
         continue;
       }
       const p::Frame& frame = tables_.frame(element);
-      if (index(frame.file) == 0 || frame.line == 0 || is_start_up_function(frame_name(tables_, element))) {
+      if (index(frame.file) == 0 || frame.line == 0 || is_start_up(frame)) {
         continue;
       }
       File& file = files_[tables_.text(frame.file)];
-      file.origin = std::min(file.origin, origin_of(tables_, element, false));
+      if (file.origin != Origin::own) {
+        const Origin origin = origin_of(tables_, element, false);  // none: called like start-up code of libc
+        file.origin = std::min(file.origin, origin == Origin::none ? Origin::own : origin);
+      }
       if (std::exchange(file.round, round_) != round_) {
         file.total += weight;
       }
@@ -85,6 +88,14 @@ class SourceLineBuilder {
     Origin origin = Origin::none;
     uint64_t round = 0;
   };
+
+  // True for start-up code of libc. A program's own function may have the same name.
+  [[nodiscard]] bool is_start_up(const p::Frame& frame) const {
+    const std::string_view module = tables_.text(frame.module);
+    const std::string_view file = module.substr(module.rfind('/') + 1);
+    return frame.kind == p::FrameKind::native && is_start_up_function(tables_.text(frame.name)) &&
+           (file.starts_with("libc.so") || file.starts_with("libpthread") || file.starts_with("ld-linux"));
+  }
 
   const p::Tables& tables_;
   std::map<std::string_view, File> files_;

@@ -154,7 +154,8 @@ struct Summary {
   Found found;
 
   [[nodiscard]] bool nothing_matches() const {
-    return filtered && total.count == 0 && samples == 0 && host_work.empty() && counted.empty();
+    return filtered && total.count == 0 && samples == 0 && host_work.empty() && failures.empty() &&
+           without_work.empty() && counted.empty();
   }
 };
 

@@ -131,11 +131,15 @@ class Flame : public Command {
 
   void declare_weight(CLI::App& app) {
     std::vector<std::string> words;
-    words.reserve(kWeights.size());
+    std::string shown;  // without `time`, the other word for `sum`: the line must fit a terminal
     for (const WeightWord& weight : kWeights) {
       words.emplace_back(weight.word);
+      if (words.back() != "time") {
+        shown.append(shown.empty() ? "" : "|").append(weight.word);
+      }
     }
-    expect_one_of(app.add_option("--weight", weight_, "what the width of a frame measures (default: sum)"), words);
+    expect_one_of(app.add_option("--weight", weight_, "what the width of a frame measures (default: sum)"), words)
+        ->type_name(shown);
   }
 
   // Checks options that depend on each other, and parses those that take more than one word.

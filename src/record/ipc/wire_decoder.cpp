@@ -131,8 +131,8 @@ bool decode(const gpuprof_launch& launch, const Input& in) {
 }
 
 bool decode(const gpuprof_host_op& op, const Input& in) {
-  if (op.op >= GPUPROF_HOST_OPS || op.bytes > kMaxBytes || op.count > kMaxCount ||
-      !is_interval(op.start_ns, op.end_ns)) {
+  if (op.op >= GPUPROF_HOST_OPS || (op.flags & ~GPUPROF_GPU_OP_UNSAMPLED) != 0 || op.bytes > kMaxBytes ||
+      op.count > kMaxCount || !is_interval(op.start_ns, op.end_ns)) {
     return false;
   }
   const bool of_launch = op.op == GPUPROF_HOST_FAILED && is_launch_id(op.correlation);
@@ -148,7 +148,8 @@ bool decode(const gpuprof_host_op& op, const Input& in) {
                       .name_id = op.name_id,
                       .device = op.device,
                       .tid = op.tid,
-                      .op = op.op});
+                      .op = op.op,
+                      .unsampled = (op.flags & GPUPROF_GPU_OP_UNSAMPLED) != 0});
   return true;
 }
 

@@ -221,6 +221,7 @@ void Correlator::on_source_end(backend::SourceId id) {
   work_.retry_pending(true, id);
   samples_.retry_pending(true, id);
   timeline_.end_iteration(launches_, stacks_);
+  launches_.retry_pending(false);
   work_.report_without_work(id);
   close(*source);
   launches_.end_source(id);
@@ -241,10 +242,8 @@ void Correlator::on_source_end(backend::SourceId id) {
 
 void Correlator::finish() {
   end_iteration(true);
-  producers_.for_each([this](const Source& source) {
-    work_.report_without_work(source.id);
-    close(source);
-  });
+  work_.report_without_work(0);
+  producers_.for_each([this](const Source& source) { close(source); });
   rows_.finish();
 }
 

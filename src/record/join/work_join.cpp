@@ -37,8 +37,8 @@ void WorkJoin::retry_pending(bool last, backend::SourceId only) {
 }
 
 void WorkJoin::report_without_work(backend::SourceId source) {
-  for (const auto& [correlation, time_ns] : parts_.launches.waiting(source)) {
-    take({.site = {.source = source,
+  for (const auto& [owner, correlation, time_ns] : parts_.launches.waiting(source)) {
+    take({.site = {.source = owner,
                    .correlation = correlation,
                    .op = profile::Op::no_work,
                    .has_call = true,

@@ -25,7 +25,8 @@ class WorkJoin {
 
   // Retries waiting events of the source `only`; 0: of all sources. `last`: missing data will not arrive.
   void retry_pending(bool last, backend::SourceId only = 0);
-  // Reports launches of the source whose work has not arrived, as host work `no_work`. Nothing more will arrive.
+  // Reports launches of the source (0: of all sources) whose work has not arrived, as host work `no_work`. Nothing
+  // more will arrive.
   void report_without_work(backend::SourceId source);
   void end_source(backend::SourceId source) { bodies_.end_source(source); }
 

@@ -171,7 +171,7 @@ class CheckFiles(rig.RuntimeTest):
             run = subprocess.run([rig.GPUPROF, "check", *old, "--", *new, "-"], cwd=self.folder, stdin=file,
                                  capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(run.returncode, INCONCLUSIVE, run.stderr)
-        self.assertIn("stdin: it is cut off", run.stdout)
+        self.assertIn("stdin: it is cut short", run.stdout)
 
     def test_a_file_that_is_not_a_profile_is_rejected(self):
         old = self.side("old")

@@ -12,7 +12,8 @@ using namespace gpuprof::analyze;
 
 namespace {
 
-// One launch: libc's start-up code with a line, a user's file, a generated file, two files of a library.
+// One launch: libc's start-up code with a line, two user's files (one with a function that is called like start-up
+// code), a generated file, two files of a library.
 constexpr const char* kStack = R"(GPUPROF;3.0
 STRING;1;__libc_start_call_main
 STRING;2;../csu/libc-start.c
@@ -24,12 +25,16 @@ STRING;7;linear
 STRING;8;/usr/lib/python3/dist-packages/torch/nn/functional.py
 STRING;9;/usr/lib/python3/dist-packages/torch/nn/modules.py
 STRING;10;k
-FRAME;1;native;1;2;58;0;0;0x1
+STRING;11;/usr/lib/libc.so.6
+STRING;12;thread_start
+STRING;13;/home/me/pool.c
+FRAME;1;native;1;2;58;11;0;0x1
 FRAME;2;python;3;4;12;0;0;0x0
 FRAME;3;python;5;6;3;0;0;0x0
 FRAME;4;python;7;9;40;0;0;0x0
 FRAME;5;python;7;8;20;0;0;0x0
-USTACK;1;1;2;3;4;5
+FRAME;6;native;12;13;9;0;0;0x2
+USTACK;1;1;6;2;3;4;5
 WORK;1;0;0;0;1;0;0;0;0;0;kernel;10;0
 GPU;0;1;1;50;50;50;2500;0;0
 )";
@@ -40,7 +45,8 @@ TEST_CASE("annotate --cpu lists the user's files first, generated files last, an
   for (const LaunchingFile& file : launching_lines(rows, {}).files) {
     files.emplace_back(file.file);
   }
-  CHECK(files == std::vector<std::string>{"/home/me/train.py", "/usr/lib/python3/dist-packages/torch/nn/functional.py",
+  CHECK(files == std::vector<std::string>{"/home/me/pool.c", "/home/me/train.py",
+                                          "/usr/lib/python3/dist-packages/torch/nn/functional.py",
                                           "/usr/lib/python3/dist-packages/torch/nn/modules.py", "<eval_with_key>.0"});
 }
 

@@ -135,9 +135,9 @@ TEST_CASE("copies and fills with a size as their third argument are known by nam
     INFO(name);
     CHECK(has_size(name));
   }
-  for (const char* name :
-       {"cuMemcpy2D_v2", "cuMemcpy3DAsync_v2", "cuMemcpyPeer", "cuMemcpyHtoA_v2", "cuMemsetD2D8_v2",
-        "cudaMemcpy2DAsync_v3020", "cudaMemcpyToSymbol_v3020", "cudaMemset2D_v3020", "cuMemcpyBatchAsync"}) {
+  for (const char* name : {"cuMemcpyDtoH", "cuMemsetD8", "cuMemcpy2D_v2", "cuMemcpy3DAsync_v2", "cuMemcpyPeer",
+                           "cuMemcpyHtoA_v2", "cuMemsetD2D8_v2", "cudaMemcpy2DAsync_v3020", "cudaMemcpyToSymbol_v3020",
+                           "cudaMemset2D_v3020", "cuMemcpyBatchAsync"}) {
     INFO(name);
     CHECK_FALSE(has_size(name));
   }

@@ -47,6 +47,7 @@ WorkEvent work_event(const backend::HostOp& op) {
                    .tid = op.tid,
                    .op = kHostOps[op.op],
                    .has_call = op.correlation != 0,
+                   .unsampled = op.unsampled,
                    .is_host = true},
           .start_ns = op.start_ns,
           .end_ns = op.end_ns,

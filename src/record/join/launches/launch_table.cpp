@@ -70,11 +70,11 @@ bool LaunchTable::still_waits(const Queued& queued) const {
   return found != launches_.end() && !found->second.matched && found->second.time_ns == queued.time_ns;
 }
 
-std::vector<std::pair<uint64_t, uint64_t>> LaunchTable::waiting(backend::SourceId source) const {
-  std::vector<std::pair<uint64_t, uint64_t>> found;
+std::vector<LaunchTable::Waiting> LaunchTable::waiting(backend::SourceId source) const {
+  std::vector<Waiting> found;
   for (const auto& [key, launch] : launches_) {
-    if (key.source == source && !launch.matched && !launch.orphan) {
-      found.emplace_back(key.number, launch.time_ns);
+    if ((source == 0 || key.source == source) && !launch.matched && !launch.orphan) {
+      found.push_back({key.source, key.number, launch.time_ns});
     }
   }
   return found;

@@ -5,7 +5,6 @@
 #include <deque>
 #include <memory_resource>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "backend/event_sink.h"
@@ -44,8 +43,13 @@ class LaunchTable {
   void match(backend::SourceId source, uint64_t correlation, PendingLaunch& launch, uint64_t keep_until_ns);
   void erase(backend::SourceId source, uint64_t correlation);
 
-  // Returns correlation id and time of each launch of the source that waits for work.
-  [[nodiscard]] std::vector<std::pair<uint64_t, uint64_t>> waiting(backend::SourceId source) const;
+  struct Waiting {
+    backend::SourceId source;
+    uint64_t correlation;
+    uint64_t time_ns;
+  };
+  // Returns the launches of the source (0: of all sources) that wait for work.
+  [[nodiscard]] std::vector<Waiting> waiting(backend::SourceId source) const;
 
   void expire(uint64_t now_ns);
   void end_source(backend::SourceId source);

@@ -114,8 +114,8 @@ void Launches::match(const Source& source, const WorkEvent& event, PendingLaunch
   LaunchTable& table = table_of(site.correlation).calls;
   if (site.is_host) {
     if (launch != nullptr) {
-      // A call that waited for the GPU before it failed also reports its wait.
-      const bool more = site.op == profile::Op::failed && !is_launch(site.correlation);
+      // A call that waited for the GPU before it failed also reports its wait; with --timeline, a launch its CALL.
+      const bool more = site.op == profile::Op::failed && (join_.options.timeline || !is_launch(site.correlation));
       table.match(site.source, site.correlation, *launch, more ? join_.now_ns + kKeepCallNs : 0);
     }
     return;
@@ -179,7 +179,7 @@ void Launches::expire() {
   host_calls_.calls.expire(join_.now_ns);
 }
 
-std::vector<std::pair<uint64_t, uint64_t>> Launches::waiting(backend::SourceId source) const {
+std::vector<LaunchTable::Waiting> Launches::waiting(backend::SourceId source) const {
   return launches_.calls.waiting(source);
 }
 

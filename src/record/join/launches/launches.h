@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "backend/event_sink.h"
@@ -56,8 +55,8 @@ class Launches {
   void expire();
   void end_source(backend::SourceId source);
 
-  // Returns correlation id and time of each launch whose work has not arrived.
-  [[nodiscard]] std::vector<std::pair<uint64_t, uint64_t>> waiting(backend::SourceId source) const;
+  // Returns the launches of the source (0: of all sources) whose work has not arrived.
+  [[nodiscard]] std::vector<LaunchTable::Waiting> waiting(backend::SourceId source) const;
 
   // Returns the time of the oldest launch that may still get work.
   [[nodiscard]] uint64_t oldest_waiting() const { return launches_.calls.oldest_waiting(join_.now_ns); }

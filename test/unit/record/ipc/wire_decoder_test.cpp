@@ -198,8 +198,8 @@ TEST_CASE("every untrusted field is checked") {
   // Only a failed call may have the id of a launch.
   CHECK(refused(
             GPUPROF_RECORD_HOST_OP, Host{{}, 1, 0, 0, 0, 1, 0, 0, 0, GPUPROF_HOST_FAILED, 0},
-            [](Host& r) { r.op = GPUPROF_HOST_SYNC; },
-            [](Host& r) { r.correlation = GPUPROF_CORRELATION_NODE | 1; }) == 2);
+            [](Host& r) { r.op = GPUPROF_HOST_SYNC; }, [](Host& r) { r.flags = 4; },
+            [](Host& r) { r.correlation = GPUPROF_CORRELATION_NODE | 1; }) == 3);
   using Node = gpuprof_graph_node;
   CHECK(refused(
             GPUPROF_RECORD_GRAPH_NODE, Node{{}, 1, 0, 0, 0, 0, 0}, [](Node& r) { r.node = 0; },
