@@ -48,7 +48,7 @@ void begin_launch(const CUpti_CallbackData& data) {
   const bool sampled = open_call.name != 0 && begin_sampled_launch(data.correlationId, open_call.name);
   const uint64_t before = timed ? now_ns() - entered : 0;
   launch(data.correlationId, open_call.kind == CallKind::several, open_call.name);
-  timed = timed && is_last_launch(data.correlationId);  // false: outside of the wanted range
+  timed = opaque(timed) && is_last_launch(data.correlationId);  // false: outside of the wanted range
   const uint64_t launched = timed ? now_ns() : 0;
   if (sampled) {
     open_call.range = open_sampled_launch(data.context);

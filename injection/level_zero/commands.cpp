@@ -254,7 +254,7 @@ void begin_command(Command command, void** call) {
   if (append->immediate) {
     pending->correlation = next_correlation();
     launch(pending->correlation);
-    append->timed = timed && is_last_launch(pending->correlation);  // false: outside of the wanted range
+    append->timed = opaque(timed) && is_last_launch(pending->correlation);  // false: outside of the wanted range
   } else {
     pending->work.node = next_correlation();
     stack_here(GPUPROF_CORRELATION_NODE | pending->work.node);

@@ -94,8 +94,8 @@ Pending* begin(cl_command_queue handle, const Command& command) {
   *pending = {next_correlation(), command.bytes, queue.number, name, queue.device, command.op, timed, 0, 0, nullptr};
   const uint64_t before = timed ? now_ns() - entered : 0;
   launch(pending->correlation);
-  pending->timed = timed && is_last_launch(pending->correlation);  // false: outside of the wanted range
-  const uint64_t launched = timed ? now_ns() : 0;
+  pending->timed = opaque(timed) && is_last_launch(pending->correlation);  // false: outside of the wanted range
+  const uint64_t launched = pending->timed ? now_ns() : 0;
   if (command.blocking) {
     pending->wait = stack_of_host_call();
   }

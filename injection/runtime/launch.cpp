@@ -126,7 +126,7 @@ void launch(uint64_t correlation, bool several, uint32_t name) {
   } else {
     add_relaxed(&ring.counts[GPUPROF_COUNT_UNSAMPLED], uint64_t{1});
   }
-  if (timed) {
+  if (opaque(timed)) {
     // A long time is clamped, not ignored: a launch that really costs this much (its first stack reads cold memory)
     // must not appear free.
     const uint64_t spent = now_ns() - begin;

@@ -36,6 +36,13 @@ uint64_t stack_of_host_call();
 [[nodiscard]] bool next_launch_timed();
 void add_overhead(uint64_t ns);
 
+// Hides a value from the compiler. If a branch before and one after launch() depended on the same value, the compiler
+// could make two calls of launch(). Launches from one place in the program would then have two different stacks.
+inline bool opaque(bool value) {
+  asm("" : "+r"(value));
+  return value;
+}
+
 // Adds the CPU time in which a thread of the vendor library handed over records. Call it for each batch.
 void add_handover(uint64_t ns);
 

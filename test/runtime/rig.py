@@ -326,6 +326,11 @@ class RuntimeTest(unittest.TestCase):
         self.assertEqual(total, end["gpu_ns"])
         self.assertEqual(end["gpu_records"], sum(row[3] for row in profile.gpu()))
 
+    def assert_works_differ(self, profile):
+        """Checks that no two WORK lines are alike: launches from one place have one stack, timed or not."""
+        works = [tuple(row[1:]) for row in profile.of("WORK")]
+        self.assertEqual(len(works), len(set(works)), works)
+
 
 class TimedResult(unittest.TextTestResult):
     """Measures each test: {name of the test: seconds}."""

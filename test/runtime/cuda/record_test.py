@@ -59,6 +59,7 @@ class RecordCupti(rig.RuntimeTest):
         profile, did, stderr = self.record_app("--launches", str(launches), "--kernels-only",
                                                options=["--stacks", engine])
         self.assert_exact(profile, did, stderr)
+        self.assert_works_differ(profile)
         self.assertEqual(profile.end()["with_stack"], profile.end()["gpu_records"], stderr)
         sites = {"assemble": 4000, "solve": 16000, "postprocess": 4000}
         found = dict.fromkeys(sites, 0)

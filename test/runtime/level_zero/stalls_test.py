@@ -63,6 +63,7 @@ class Stalls(ze_rig.LevelZeroTest):
         profile, _, stderr = self.record_stalls("stalls", 40)
         self.assert_samples(profile, {("relax", "mock GPU 0", "light"): 40, ("smooth", "mock GPU 0", "heavy"): 40}, stderr)
         self.assertEqual(sum(row[3] for row in profile.gpu()), 80, "the work is told as without samples")
+        self.assert_works_differ(profile)
         self.assertEqual([profile.strings()[row[2]] for row in profile.of("SAMPLING")], ["ns"])
         self.assertEqual({int(row[1]) for row in profile.of("SAMPLING")}, {PERIOD_NS})
         # The numbers below were calculated by hand: 40 * 6 samples of `light`, and 40 * 19 of `heavy`.

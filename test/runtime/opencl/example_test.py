@@ -33,6 +33,7 @@ class OpenClExample(rig.RuntimeTest):
     def test_counts_are_exact_and_nothing_is_lost(self):
         profile, stderr = self.record(self.TARGET)
         self.assert_conserved(profile)
+        self.assert_works_differ(profile)
         counts = {"light": 0, "heavy": 0}
         for _, operation, kernel, count, _ in profile.gpu():
             if operation == "kernel":
