@@ -90,20 +90,23 @@ Origin native_origin(std::string_view name, std::string_view module, std::string
   return starts_with_one(name, kStandard) || is_library(module) || is_installed(file) ? Origin::library : Origin::own;
 }
 
-// Returns the name in "[libfoo.so+0x12ab]": "libfoo.so". Empty: the frame has another name.
+// Returns the name in "[libfoo.so+0x12ab]": "libfoo.so". Empty: the frame has another name. Examines only the ends,
+// because millions of frames may share one name of many megabytes.
 std::string_view module_of_address(std::string_view frame) {
   constexpr size_t kMostOffset = sizeof("+0x0123456789abcdef]") - 1;
-  const size_t plus = frame.rfind("+0x");
-  const bool is_address = frame.starts_with('[') && frame.ends_with(']') && plus != std::string_view::npos &&
-                          frame.size() - plus <= kMostOffset;
-  return is_address ? frame.substr(1, plus - 1) : std::string_view();
+  if (!frame.starts_with('[') || !frame.ends_with(']')) {
+    return {};
+  }
+  const size_t plus = frame.find("+0x", frame.size() - std::min(frame.size(), kMostOffset));
+  return plus == std::string_view::npos ? std::string_view() : frame.substr(1, plus - 1);
 }
 
 }  // namespace
 
 std::string_view unnamed_library(const p::Tables& tables, p::Element element) {
   const std::string_view name = module_of_address(frame_name(tables, element));
-  if (element.is_label || name.empty()) {
+  constexpr size_t kMostName = 255;  // NAME_MAX
+  if (element.is_label || name.empty() || name.size() > kMostName) {
     return {};
   }
   const std::string_view module = tables.text(tables.frame(element).module).substr(0, kMostText);
