@@ -45,15 +45,16 @@ bool read_times(cl_event event, Times* times) {
   return true;
 }
 
-// Sets the start of a command buffer: its commands began when all that it waited for had ended.
+// Sets the start of a command buffer: its commands began when all that it waited for had ended. PoCL queues its event
+// after the commands, so on a busy machine some commands may have ended before it was queued.
 void include_commands(cl_event before, Times* times) {
   cl_ulong ready = 0;
   if (!read_time(before, CL_PROFILING_COMMAND_END, &ready)) {
     return;
   }
-  const cl_ulong begin = ready > times->queued ? ready : times->queued;
-  if (begin != 0 && begin < times->start && times->start <= times->end) {
-    times->start = begin;
+  if (ready != 0 && ready < times->start && times->start <= times->end) {
+    times->start = ready;
+    times->queued = times->queued < ready ? times->queued : ready;
     times->submitted = 0;
   }
 }
