@@ -8,10 +8,10 @@
 #include "base/monotonic_clock.h"
 #include "base/thread_state.h"
 #include "cupti/activity/host_records.h"
+#include "cupti/api/error_names.h"
 #include "cupti/calls.h"
 #include "cupti/counting/sass_counting.h"
 #include "cupti/devices.h"
-#include "cupti/error_names.h"
 #include "cupti/event_handlers.h"
 #include "cupti/graphs.h"
 #include "cupti/kernel_names.h"
@@ -39,16 +39,13 @@ uint64_t host_correlation(uint32_t correlation) {
 }
 
 void begin_launch(const CUpti_CallbackData& data) {
-  bool timed = next_launch_timed();
-  const uint64_t entered = timed ? now_ns() : 0;
+  const uint64_t begun_ns = begin_timing();
   last_launch = data.correlationId;
   note_context(data.context);
   open_call.start_ns = (control() & GPUPROF_CONTROL_CALLS) != 0 ? now_ns() : 0;
   open_call.name = open_call.kind == CallKind::launches_kernel ? name_of_launch(data) : 0;
   const bool sampled = open_call.name != 0 && begin_sampled_launch(data.correlationId, open_call.name);
-  const uint64_t before = timed ? now_ns() - entered : 0;
-  launch(data.correlationId, open_call.kind == CallKind::several, open_call.name);
-  timed = opaque(timed) && is_last_launch(data.correlationId);  // false: outside of the wanted range
+  const bool timed = launch(data.correlationId, open_call.kind == CallKind::several, open_call.name, begun_ns);
   const uint64_t launched = timed ? now_ns() : 0;
   if (sampled) {
     open_call.range = open_sampled_launch(data.context);
@@ -57,7 +54,6 @@ void begin_launch(const CUpti_CallbackData& data) {
     report_graph_launch(data);
   }
   if (timed) {
-    add_overhead(before);
     add_overhead(now_ns() - launched);
   }
 }

@@ -7,8 +7,9 @@
 #include "base/guard.h"
 #include "base/monotonic_clock.h"
 #include "ipc/emit.h"
+#include "level_zero/api/api.h"
+#include "level_zero/api/error_names.h"
 #include "level_zero/devices.h"
-#include "level_zero/error_names.h"
 #include "level_zero/executions.h"
 #include "level_zero/handle_queries.h"
 #include "level_zero/objects.h"
@@ -229,8 +230,7 @@ void begin_command(Command command, void** call) {
   if (!guard.entered() || !wanted()) {
     return;
   }
-  const bool timed = next_launch_timed();
-  const uint64_t entered = timed ? now_ns() : 0;
+  const uint64_t begun_ns = begin_timing();
   auto* append = static_cast<Append*>(calloc(1, sizeof(Append)));
   auto* pending = static_cast<Pending*>(calloc(1, sizeof(Pending)));
   if (append == nullptr || pending == nullptr) {
@@ -250,18 +250,12 @@ void begin_command(Command command, void** call) {
   pending->work.name = kernel_name(command.kernel);
   append->known = prepare(command, append);
   *call = append;
-  const uint64_t before = timed ? now_ns() - entered : 0;
   if (append->immediate) {
     pending->correlation = next_correlation();
-    launch(pending->correlation);
-    append->timed = opaque(timed) && is_last_launch(pending->correlation);  // false: outside of the wanted range
+    append->timed = launch(pending->correlation, false, 0, begun_ns);
   } else {
     pending->work.node = next_correlation();
     stack_here(GPUPROF_CORRELATION_NODE | pending->work.node);
-    append->timed = false;  // only launches are timed
-  }
-  if (append->timed) {
-    add_overhead(before);
   }
 }
 

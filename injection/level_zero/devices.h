@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "level_zero/api.h"
+#include "level_zero/api/api.h"
 
 namespace gpuprof::injection::level_zero {
 

@@ -8,7 +8,7 @@
 
 #include "base/atomics.h"
 #include "base/keep_errno.h"
-#include "level_zero/api.h"
+#include "level_zero/api/api.h"
 #include "level_zero/vendor.h"
 #include "runtime/recording.h"
 

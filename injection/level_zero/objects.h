@@ -7,7 +7,7 @@
 #include "base/atomics.h"
 #include "base/guard.h"
 #include "base/handle_table.h"
-#include "level_zero/api.h"
+#include "level_zero/api/api.h"
 #include "wire/wire.h"
 
 namespace gpuprof::injection::level_zero {

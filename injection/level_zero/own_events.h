@@ -2,7 +2,7 @@
 // functions need Locked.
 #pragma once
 
-#include "level_zero/api.h"
+#include "level_zero/api/api.h"
 
 namespace gpuprof::injection::level_zero {
 

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "level_zero/newer_api.h"
+#include "level_zero/api/newer_api.h"
 #include "level_zero/own_events.h"
 
 namespace gpuprof::injection::level_zero {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "level_zero/api.h"
+#include "level_zero/api/api.h"
 
 namespace gpuprof::injection::level_zero {
 

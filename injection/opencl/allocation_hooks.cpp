@@ -45,7 +45,7 @@ void emit_memory(gpuprof_host_op_kind kind, const Memory& memory, const char* fu
   if (memory.device != UINT32_MAX) {
     announce_device(memory.device);
   }
-  host_memory({kind, function, memory.bytes, memory.device}, correlation, tid);
+  host_event({kind, function, memory.bytes, memory.device}, correlation, tid);
 }
 
 void emit_here(gpuprof_host_op_kind kind, const Memory& memory, const char* function) {

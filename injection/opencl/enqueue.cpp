@@ -77,8 +77,7 @@ Pending* begin(cl_command_queue handle, const Command& command) {
   if (!on) {
     return nullptr;
   }
-  const bool timed = next_launch_timed();
-  const uint64_t entered = timed ? now_ns() : 0;
+  const uint64_t begun_ns = begin_timing();
   if (!find_or_add_queue(handle, &queue)) {
     return nullptr;  // `queue` is not a queue, so the driver will return an error
   }
@@ -91,10 +90,8 @@ Pending* begin(cl_command_queue handle, const Command& command) {
   const uint32_t name = command.name != nullptr           ? name_id(command.name)
                         : command.op == GPUPROF_OP_KERNEL ? kernel_name(command.kernel)
                                                           : 0;
-  *pending = {next_correlation(), command.bytes, queue.number, name, queue.device, command.op, timed, 0, 0, nullptr};
-  const uint64_t before = timed ? now_ns() - entered : 0;
-  launch(pending->correlation);
-  pending->timed = opaque(timed) && is_last_launch(pending->correlation);  // false: outside of the wanted range
+  *pending = {next_correlation(), command.bytes, queue.number, name, queue.device, command.op, false, 0, 0, nullptr};
+  pending->timed = launch(pending->correlation, false, 0, begun_ns);
   const uint64_t launched = pending->timed ? now_ns() : 0;
   if (command.blocking) {
     pending->wait = stack_of_host_call();
@@ -103,7 +100,6 @@ Pending* begin(cl_command_queue handle, const Command& command) {
     pending->start_ns = now_ns();
   }
   if (pending->timed) {
-    add_overhead(before);
     add_overhead(now_ns() - launched);
   }
   return pending;

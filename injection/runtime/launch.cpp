@@ -27,6 +27,13 @@ bool is_timed(const ThreadState& thread) {
   return thread.launches % kTimedLaunch == kTimedLaunch - 1;
 }
 
+// Hides a value from the compiler. If a branch before and one after the walk depended on the same value, the compiler
+// could make two calls of the walk. Launches from one place in the program would then have two different stacks.
+bool opaque(bool value) {
+  asm("" : "+r"(value));
+  return value;
+}
+
 // Emits a LAUNCH record, unless a BPF program is attached to the probe.
 bool emit_launch(gpuprof_segment* segment, ThreadState& thread, uint64_t correlation, uint32_t range, uint64_t stack) {
   gpuprof_launch record = {};
@@ -81,8 +88,8 @@ void note_launch(gpuprof_segment* segment, const ThreadState& thread, uint64_t c
 
 }  // namespace
 
-bool next_launch_timed() {
-  return is_timed(thread_state());
+uint64_t begin_timing() {
+  return is_timed(thread_state()) ? now_ns() : 0;
 }
 
 void add_overhead(uint64_t ns) {
@@ -97,10 +104,10 @@ void add_handover(uint64_t ns) {
   }
 }
 
-void launch(uint64_t correlation, bool several, uint32_t name) {
+bool launch(uint64_t correlation, bool several, uint32_t name, uint64_t begun_ns) {
   gpuprof_segment* segment = open_segment();
   if (segment == nullptr) {
-    return;
+    return false;
   }
   ThreadState& thread = thread_state();
   gpuprof_ring& ring = ring_of(segment, thread);
@@ -109,11 +116,11 @@ void launch(uint64_t correlation, bool several, uint32_t name) {
     read_thread(thread);
   }
   ++thread.launches;
-  const uint64_t begin = timed ? now_ns() : 0;
+  const uint64_t begin = timed && begun_ns == 0 ? now_ns() : begun_ns;
   if (!in_wanted_range()) {
     thread.last_launch = 0;
     note_launch(segment, thread, correlation, kLaunchOutside, 0, name);
-    return;
+    return false;
   }
   add_relaxed(&ring.launches, uint64_t{1});
   thread.last_launch = correlation + 1;
@@ -133,6 +140,7 @@ void launch(uint64_t correlation, bool several, uint32_t name) {
     add_relaxed(&ring.overhead_ns, spent < kMaxTimedNs ? spent : kMaxTimedNs);
     add_relaxed(&ring.overhead_samples, uint64_t{1});
   }
+  return timed;
 }
 
 uint32_t launch_name(uint64_t correlation) {

@@ -10,10 +10,20 @@ extern "C" void gpuprof_launch_probe(uint64_t correlation, uint32_t source, uint
 
 namespace gpuprof::injection {
 
+// Begins to time the thread's next launch, if it is one of those that are timed: one in 64. Returns the time; 0: it is
+// not timed. Call it before the vendor's own code for a launch.
+[[nodiscard]] uint64_t begin_timing();
+
 // Reports a launch on this thread: counts it, calls the probe, and emits a LAUNCH record if requested. If the recorder
 // wants stacks of only some launches (a share, or an NVTX range), notes for each launch whether it has a stack
-// (launch_notes.h). `several`: the launch causes several GPU_OPs. `name`: id of the kernel's name, or 0.
-void launch(uint64_t correlation, bool several = false, uint32_t name = 0);
+// (launch_notes.h). `several`: the launch causes several GPU_OPs. `name`: id of the kernel's name, or 0. `begun_ns`:
+// result of begin_timing(), from which on the launch is timed; 0: from this call on. Returns whether the launch was
+// timed.
+bool launch(uint64_t correlation, bool several = false, uint32_t name = 0, uint64_t begun_ns = 0);
+
+// Adds time that the vendor's code took for a timed launch after launch(). Times above 100 us count as 100 us, because
+// the thread was then descheduled.
+void add_overhead(uint64_t ns);
 
 // Returns the `name` that was passed to launch(). Returns 0 if it was 0 or the note was overwritten (launch_notes.h).
 uint32_t launch_name(uint64_t correlation);
@@ -30,18 +40,6 @@ uint64_t stack_of_host_call();
 
 // Returns whether the id is that of the thread's last launch, and launch() did not ignore it.
 [[nodiscard]] bool is_last_launch(uint64_t correlation);
-
-// launch() times one launch in 64. If next_launch_timed() returns true before launch(), a vendor library adds its own
-// time around launch() with add_overhead(). Times above 100 us count as 100 us: the thread was descheduled.
-[[nodiscard]] bool next_launch_timed();
-void add_overhead(uint64_t ns);
-
-// Hides a value from the compiler. If a branch before and one after launch() depended on the same value, the compiler
-// could make two calls of launch(). Launches from one place in the program would then have two different stacks.
-inline bool opaque(bool value) {
-  asm("" : "+r"(value));
-  return value;
-}
 
 // Adds the CPU time in which a thread of the vendor library handed over records. Call it for each batch.
 void add_handover(uint64_t ns);

@@ -62,17 +62,17 @@ void host_wait(uint64_t correlation, uint64_t start_ns, uint64_t end_ns, const c
   host_op(op);
 }
 
-void host_memory(const HostMemory& memory, uint64_t correlation, uint32_t tid) {
+void host_event(const HostEvent& event, uint64_t correlation, uint32_t tid) {
   gpuprof_host_op op = {};
   op.correlation = correlation;
   op.start_ns = now_ns();
   op.end_ns = op.start_ns;
-  op.bytes = memory.bytes;
+  op.bytes = event.bytes;
   op.count = 1;
-  op.name_id = name_id(memory.function);
-  op.device = memory.device;
+  op.name_id = name_id(event.name);
+  op.device = event.device;
   op.tid = tid;
-  op.op = static_cast<uint16_t>(memory.kind);
+  op.op = static_cast<uint16_t>(event.kind);
   host_op(op);
 }
 
@@ -91,16 +91,7 @@ void call_failed(uint64_t correlation, const CallError& error) {
                                      : "%.120s: %.100s (%lld)",
            error.function == nullptr ? "[unknown]" : error.function, error.name == nullptr ? "error" : error.name,
            static_cast<long long>(error.code));
-  gpuprof_host_op op = {};
-  op.correlation = correlation;
-  op.start_ns = now_ns();
-  op.end_ns = op.start_ns;
-  op.count = 1;
-  op.name_id = name_id(text);
-  op.device = UINT32_MAX;
-  op.tid = thread_id();
-  op.op = GPUPROF_HOST_FAILED;
-  host_op(op);
+  host_event({GPUPROF_HOST_FAILED, text, 0, UINT32_MAX}, correlation, thread_id());
 }
 
 void graph_launch(gpuprof_graph_launch launch) {

@@ -11,16 +11,16 @@ namespace gpuprof::injection {
 void gpu_op(gpuprof_gpu_op op, bool may_wait);
 void host_op(gpuprof_host_op op);
 
-// Report HOST_OPs: a wait of this thread for a device, and memory that a call of thread `tid` allocated or freed.
-// `correlation` is the id of the call's stack. `device` UINT32_MAX: the memory is not tied to one device.
+// Report HOST_OPs: a wait of this thread for a device, and an event without a duration in a call of thread `tid`:
+// memory was allocated or freed. `correlation` is the id of the call's stack.
 void host_wait(uint64_t correlation, uint64_t start_ns, uint64_t end_ns, const char* function);
-struct HostMemory {
+struct HostEvent {
   gpuprof_host_op_kind kind;
-  const char* function;
+  const char* name;  // of the called function
   uint64_t bytes;
-  uint32_t device;
+  uint32_t device;  // UINT32_MAX: the event is not tied to one device
 };
-void host_memory(const HostMemory& memory, uint64_t correlation, uint32_t tid);
+void host_event(const HostEvent& event, uint64_t correlation, uint32_t tid);
 
 // Reports that a call returned an error. `correlation` is the id of the call's stack. A launch (the thread's last one)
 // also counts as failed.

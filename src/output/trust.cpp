@@ -78,16 +78,16 @@ std::string loss_line(const ProfileInfo& info) {
 std::string failure_line(const ProfileInfo& info) {
   constexpr size_t kMost = 5;
   std::vector<std::pair<uint64_t, std::string_view>> most;
-  uint64_t rest = 0;
+  uint64_t all = 0;
   for (const auto& [call, count] : info.failures) {
     most.emplace_back(count, call);
-    rest += count;
+    all += count;
   }
   std::sort(most.begin(), most.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   most.resize(std::min(most.size(), kMost));
   std::string text;
   for (const auto& [count, call] : most) {
-    text.append(text.empty() ? counted_text(rest, "call") + " failed: " : ", ");
+    text.append(text.empty() ? counted_text(all, "call") + " failed: " : ", ");
     append_escaped(shown_ends(call), {}, text);
     text.append(" ").append(count_text(count));
   }

@@ -73,7 +73,7 @@ class ReadingBudget {
   bool may_download();
   void downloaded(uint64_t ns) { download_ns_ += ns; }
 
-  // Tells the budget that the recording has ended, so that the time limit begins. Only this function is thread-safe.
+  // Starts the time limit, because the recording has ended. Only this function is thread-safe.
   void end(uint64_t now_ns) { end_ns_ = now_ns; }
   [[nodiscard]] bool in_time() const;
   void leave_out_address() { ++left_out_.addresses; }

@@ -1,6 +1,6 @@
 // Hooks commands that put work on a device. Ignores barriers, event commands, prefetches and advice.
+#include "level_zero/api/newer_api.h"
 #include "level_zero/commands.h"
-#include "level_zero/newer_api.h"
 #include "level_zero/tracer.h"
 
 namespace gpuprof::injection::level_zero {

@@ -1,8 +1,8 @@
 // Hooks memory allocations and frees. Before memory is freed, asks the driver for its size and device.
 #include "base/guard.h"
 #include "base/thread_state.h"
+#include "level_zero/api/error_names.h"
 #include "level_zero/devices.h"
-#include "level_zero/error_names.h"
 #include "level_zero/tracer.h"
 #include "runtime/launch.h"
 #include "runtime/lifecycle.h"
@@ -22,7 +22,7 @@ void emit_memory(gpuprof_host_op_kind kind, const char* function, const Memory& 
   if (memory.device != UINT32_MAX) {
     announce_device(memory.device);
   }
-  host_memory({kind, function, memory.bytes, memory.device}, stack_of_host_call(), thread_id());
+  host_event({kind, function, memory.bytes, memory.device}, stack_of_host_call(), thread_id());
 }
 
 void allocated(const char* function, ze_device_handle_t device, uint64_t bytes, ze_result_t result) {

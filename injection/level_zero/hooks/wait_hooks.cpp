@@ -1,8 +1,8 @@
 // Hooks calls in which the host waits for a device. Ignores calls with a timeout of 0, because they do not wait.
 #include "base/guard.h"
 #include "base/monotonic_clock.h"
-#include "level_zero/error_names.h"
-#include "level_zero/newer_api.h"
+#include "level_zero/api/error_names.h"
+#include "level_zero/api/newer_api.h"
 #include "level_zero/objects.h"
 #include "level_zero/outstanding.h"
 #include "level_zero/tracer.h"

@@ -3,7 +3,7 @@
 
 #include <level_zero/zet_api.h>
 
-#include "level_zero/api.h"
+#include "level_zero/api/api.h"
 
 namespace gpuprof::injection::level_zero {
 

@@ -3,7 +3,7 @@
 // reads the streams. If the Level Zero driver refuses, recording continues without samples.
 #pragma once
 
-#include "level_zero/api.h"
+#include "level_zero/api/api.h"
 
 namespace gpuprof::injection::level_zero {
 

@@ -394,15 +394,15 @@ class Aggregator {
     if (!add_to(result_.host_total, weight)) {
       return "the sum of the values in all HOST records up to this one exceeds 64 bits";
     }
-    const p::Op op = result_.tables.work(r.work)->op;
-    if (op == p::Op::failed) {
-      result_.info.failures[std::string(result_.tables.text(result_.tables.work(r.work)->name))] += r.count;
+    const p::Work& work = *result_.tables.work(r.work);
+    if (work.op == p::Op::failed) {
+      result_.info.failures[std::string(result_.tables.text(work.name))] += r.count;
     }
     if (is_outside(r.slice)) {
       outside_.host_total += weight;
       return std::nullopt;
     }
-    if (options_.slices && host_op(*options_.slices) == op) {
+    if (options_.slices && host_op(*options_.slices) == work.op) {
       result_.slices.add(r.slice, weight);
     }
     if (options_.host) {

@@ -39,7 +39,7 @@ class ProcessTable {
     std::shared_ptr<const symbolize::ProcessMaps> maps;
     std::shared_ptr<ProcessGuard> guard;  // null: the process could not be opened, so its /proc files are not read
     std::set<std::string, std::less<>> backends;
-    bool alive = true;  // as of the last read
+    bool alive = true;  // false: the last read did not find the process
     // Earliest time of the next read for an address that the last read did not find.
     uint64_t next_refresh_ns = 0;
     uint64_t last_read_ns = 0;

@@ -11,7 +11,7 @@
 
 namespace gpuprof::record {
 
-// Tells the user why nothing was sampled or counted although he requested it, and why samples have no source lines.
+// Warns, with the reason, if samples or counts were requested but none were taken, and if samples have no source lines.
 // `connected`: at least one process was recorded.
 void explain_missing_samples(const backend::SamplingOptions& sampling, const Correlator& correlator,
                              const GpuLines::Functions& without_lines, bool connected);

@@ -60,8 +60,8 @@ class ElfModule {
   std::unordered_map<uint64_t, std::vector<SymbolizedFrame>> cache_;
 };
 
-// Returns "[libfoo.so+0x12ab]", the name of an address without a symbol. frames() uses the address at which its
-// function begins, if unwind tables tell, so that all addresses of one function have one name.
+// Returns "[libfoo.so+0x12ab]", the name of an address without a symbol. frames() passes the address at
+// which the function begins, if the unwind tables contain it. So all addresses of a function have the same name.
 std::string address_name(std::string_view module, uint64_t address);
 
 }  // namespace gpuprof::symbolize

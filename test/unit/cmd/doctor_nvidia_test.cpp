@@ -44,7 +44,7 @@ TEST_CASE("other profilers are found by their process names") {
   machine.file("/proc/17/comm", "bash\n");
   CHECK(nvidia(machine, "other profilers").state == State::ok);
   machine.file("/proc/4711/comm", "nv-hostengine\n");
-  machine.file("/proc/uptime/comm", "nsys\n");  // this folder of /proc is no process
+  machine.file("/proc/uptime/comm", "nsys\n");  // this folder of /proc does not belong to a process
   const Fact fact = nvidia(machine, "other profilers");
   CHECK(fact.state == State::limited);
   CHECK(fact.detail.find("nv-hostengine (process 4711)") == 0);

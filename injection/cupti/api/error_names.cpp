@@ -1,4 +1,4 @@
-#include "cupti/error_names.h"
+#include "cupti/api/error_names.h"
 
 namespace gpuprof::injection::cupti {
 namespace {

@@ -1,4 +1,4 @@
-#include "level_zero/error_names.h"
+#include "level_zero/api/error_names.h"
 
 #include <array>
 #include <cstdint>

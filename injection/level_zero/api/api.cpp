@@ -1,4 +1,4 @@
-#include "level_zero/api.h"
+#include "level_zero/api/api.h"
 
 #include <dlfcn.h>
 

@@ -2,7 +2,7 @@
 // loader's tracing layer passes them in this form: one pointer per argument, in order.
 #pragma once
 
-#include "level_zero/api.h"
+#include "level_zero/api/api.h"
 
 namespace gpuprof::injection::level_zero::newer {
 
