@@ -196,8 +196,8 @@ constexpr auto kKinds =
 // Stack has two kinds, Unknown has none, and each other type has one.
 static_assert(kKinds.size() == std::variant_size_v<Record>);
 
-// Returns the kind if it is one of the two kinds of which a profile may have millions of lines, else nullptr. This is
-// faster than find_kind().
+// Returns the kind of a GPU or EUSTALL line, else nullptr. This is faster than find_kind(), and a profile may have
+// millions of such lines.
 const Kind* frequent_kind(std::string_view line) {
   if (line.starts_with("GPU;")) {
     return kKinds.data();

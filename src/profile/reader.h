@@ -54,7 +54,7 @@ class Reader {
   // Like error_here(), but about the line number `line`.
   [[nodiscard]] Error error_at(uint64_t line, std::string_view what) const;
 
-  [[nodiscard]] uint64_t line() const;             // of the last record, from 1
+  [[nodiscard]] uint64_t line() const;             // line number of the last record; the first line is 1
   [[nodiscard]] bool is_published_form() const;    // the input has stall samples of another tool, and no END
   [[nodiscard]] uint64_t skipped_bad() const;      // number of lines skipped because of `lenient`
   [[nodiscard]] uint64_t skipped_unknown() const;  // number of skipped records of unknown kinds

@@ -101,7 +101,7 @@ struct Device {
   StringId backend{};
   uint32_t index = 0;  // the vendor's index of the device, in the first process that named it
   StringId name{};
-  StringId uuid{};  // tells devices apart if several processes have a device number 0
+  StringId uuid{};  // distinguishes devices if several processes have a device number 0
 };
 
 // An NVTX range. `parent` is the range that contains it.

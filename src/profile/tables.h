@@ -139,7 +139,7 @@ class Tables {
   std::vector<Element> scratch_;
   std::vector<uint32_t> range_depths_;
   std::vector<FrameRun> gpu_place_frames_;                         // the index is the position of the GPU_PLACE
-  std::unordered_map<uint32_t, GpuInstruction> gpu_instructions_;  // by id of the GPU_PLACE
+  std::unordered_map<uint32_t, GpuInstruction> gpu_instructions_;  // key: id of the GPU_PLACE
   GpuCounts gpu_counts_;
 };
 
