@@ -100,7 +100,7 @@ bool learn_all_calls() {
   known += chosen.driver ? learn_calls(CUPTI_CB_DOMAIN_DRIVER_API) : 0;
   known += chosen.runtime ? learn_calls(CUPTI_CB_DOMAIN_RUNTIME_API) : 0;
   if (!chosen.driver && !chosen.runtime) {
-    note_work();  // Requests a flush. Usually the callbacks of launches do this, but now there are none.
+    note_work();  // Requests a flush. Usually the callbacks of launches do this, but they are disabled here.
     return true;
   }
   return known > 0;

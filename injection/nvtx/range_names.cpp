@@ -30,7 +30,8 @@ struct Label {
   uint32_t domain;
   // Atomic. 0: the label was not checked yet; else 2 * (number of the connection), plus 1 if the label is wanted.
   uint32_t wanted;
-  uint32_t folded;  // atomic; label of the same name with "[N]" for each number; 0: not looked up yet
+  // Atomic. The label of the same name with "[N]" for each number. 0: not known yet.
+  uint32_t folded;
 };
 
 // Slots and labels are read without the lock. So a slot is stored after its label, with release, and never changes.

@@ -1,4 +1,4 @@
-// Entry points of the layer. If there is no recorder, the layer is inactive: the loader gets its own table back.
+// Entry points of the layer. Without a recorder, the layer is inactive and gives the loader its own table back.
 #include <cstring>
 
 #include "opencl/allocation_table.h"

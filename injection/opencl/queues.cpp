@@ -67,8 +67,8 @@ void change_references(cl_command_queue handle, bool retain) {
   unlock(&lock);
 }
 
-// Creates a queue with profiling by `create`. If that fails, or if `rewrite` is none, calls `create_plain`, which
-// passes the user's properties.
+// Creates a queue with profiling by `create`. If that fails, or if `rewrite` is Rewrite::none, calls
+// `create_plain`, which passes the user's properties.
 template <typename Create, typename CreatePlain>
 cl_command_queue create_timed(cl_device_id device, Rewrite rewrite, Create create, CreatePlain create_plain) {
   cl_command_queue queue = rewrite == Rewrite::none ? nullptr : create();

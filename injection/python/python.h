@@ -18,7 +18,7 @@ void stop_finding_python();
 // Returns the found layout, for the handshake. Version 0: no interpreter was found.
 gpuprof_python_layout python_layout();
 
-// Returns this thread's PyThreadState. Returns null if there is no Python, or if the thread has never run Python.
+// Returns this thread's PyThreadState. Returns null without an interpreter, or if the thread has never run Python.
 const void* python_thread();
 
 struct PythonFrame {

@@ -41,7 +41,7 @@ uint64_t stack_of_host_call();
 // Returns whether the id is that of the thread's last launch, and launch() did not ignore it.
 [[nodiscard]] bool is_last_launch(uint64_t correlation);
 
-// Adds the CPU time in which a thread of the vendor library handed over records. Call it for each batch.
+// Adds the CPU time in which a thread of the vendor library delivered records. Call it for each batch.
 void add_handover(uint64_t ns);
 
 // Returns a new correlation id, for vendor interfaces that have none.

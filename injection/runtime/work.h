@@ -16,7 +16,7 @@ void host_op(gpuprof_host_op op);
 void host_wait(uint64_t correlation, uint64_t start_ns, uint64_t end_ns, const char* function);
 struct HostEvent {
   gpuprof_host_op_kind kind;
-  const char* name;  // of the called function
+  const char* name;  // name of the called function
   uint64_t bytes;
   uint32_t device;  // UINT32_MAX: the event is not tied to one device
 };
@@ -26,7 +26,7 @@ void host_event(const HostEvent& event, uint64_t correlation, uint32_t tid);
 // also counts as failed.
 struct CallError {
   const char* function;
-  const char* name;  // of the error; null: unknown
+  const char* name;  // name of the error; null: unknown
   int64_t code;
 };
 void call_failed(uint64_t correlation, const CallError& error);

@@ -173,7 +173,7 @@ void refresh_list() {
   unlock(&seen->lock);
 }
 
-// Returns the address of 16 bytes of the build id. Returns 0 if there is no build id.
+// Returns the address of 16 bytes of the build id, or 0 if the notes lack a build id.
 uint64_t find_build_id(uint64_t notes, uint64_t bytes) {
   constexpr uint32_t kOwner = 'G' | 'N' << 8 | 'U' << 16;
   struct {

@@ -106,7 +106,7 @@ bool follows_call(uint64_t pc) {
          gpuprof_ends_with_call(code) != 0;
 }
 
-// Returns whether the code at `pc` is signal return code. Used if there is no unwind information.
+// Returns whether the code at `pc` is signal return code. Used for code without unwind information.
 bool is_signal_return(uint64_t pc) {
   uint8_t code[GPUPROF_SIGNAL_RETURN_BYTES];
   return safe_read(reinterpret_cast<const void*>(pc), code, sizeof(code)) && gpuprof_is_signal_return(code) != 0;

@@ -10,8 +10,8 @@
 
 namespace gpuprof::injection {
 
-// A rule value in addition to those of wire/stack.h. It means that there is no rule, but a call instruction precedes
-// the address.
+// A rule value in addition to those of wire/stack.h. It marks an address without a rule that follows a call
+// instruction.
 constexpr uint64_t kNoRuleAfterCall = GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_NONE, 1, 0, 0);
 
 // An entry of a lock-free cache. The lower 48 bits of `key ^ rule` are the address; the upper bits are the index of the
@@ -43,14 +43,14 @@ inline CachedRule load_entry(const CachedRule& entry) {
   return {load_acquire(&entry.key), load_acquire(&entry.rule)};
 }
 
-// Returns the entry for `at`. If there is none, returns an entry for which is_of(at) is false.
+// Returns the entry for `at`. If the cache lacks it, returns an entry for which is_of(at) is false.
 inline CachedRule load_rule(uint64_t at) {
   const RuleSet& set = rule_set(at);
   const CachedRule first = load_entry(set.entries[0]);
   return first.is_of(at) ? first : load_entry(set.entries[1]);
 }
 
-// Returns whether the code at `pc`, which may be unmapped, looks like a return target.
+// Returns whether `pc`, which may be unmapped, follows a call instruction or is signal return code.
 bool may_return_to(uint64_t pc);
 
 // Returns whether `module` still has the file in which its rules were found. Notes success in `memory`.
@@ -59,7 +59,7 @@ bool still_there(WalkMemory& memory, uint32_t module, uint64_t at);
 // Searches the module for a rule and caches it. `may_follow_call`: `at` is the byte before a return address.
 uint64_t find_rule(WalkMemory& memory, uint64_t at, bool may_follow_call);
 
-// Returns the rule for `at`, an address inside an instruction. Returns GPUPROF_UNWIND_NONE if there is no rule.
+// Returns the rule for `at`, an address inside an instruction. Returns GPUPROF_UNWIND_NONE if the rule is unknown.
 inline uint64_t rule_at(WalkMemory& memory, uint64_t at, bool return_address) {
   const CachedRule cached = load_rule(at);
   if (cached.is_of(at) &&

@@ -40,7 +40,7 @@ struct alignas(4096) Slot {
 struct Memory {
   Slot slots[kSlots];
   uint64_t sent[1U << kSetsLog2][kWays];
-  // Bit i: ring i has a description of the module; upper 16 bits: epoch.
+  // Bit i is set if ring i has a description of the module. The upper 16 bits are the epoch.
   uint32_t described_rings[WalkMemory::kMaxModules];
   uint32_t epoch;  // differs for each connection; entries of other epochs are ignored
 };
@@ -185,7 +185,7 @@ bool describe_modules_once(gpuprof_segment* segment, Memory& all, Slot& slot, co
 }
 
 // Hashes the contents of the stack's modules that share addresses with an earlier or later file. With such a module,
-// equal words may be a different stack. Returns 0 if there is no such module.
+// equal words may be a different stack. Returns 0 without such a module.
 uint64_t hash_replaced(WalkMemory& walked, const NativeWalk& native) {
   constexpr uint64_t kC = 0xA0761D6478BD642FULL;
   uint64_t hash = 0;

@@ -1,4 +1,4 @@
-// Names of CUDA's error codes. CUDA can tell them only by functions that change the thread's last error.
+// Names of CUDA's error codes. CUDA's own functions for these names change the thread's last error.
 #pragma once
 
 #include <cstdint>

@@ -11,9 +11,9 @@ struct Library {
   char path[PATH_MAX] = {};
 };
 
-// Search order: a mapped libcupti; GPUPROF_CUPTI_PATH (files or folders, separated by ':'); folders of mapped CUDA
-// libraries and their Python packages; the loader's path; CUDA toolkits; Python environments. `driver_version` 0:
-// unknown.
+// Tries a mapped libcupti, then GPUPROF_CUPTI_PATH (files or folders, separated by ':'). Then tries these for each CUDA
+// major version, best version first: folders of mapped CUDA libraries and their Python packages, the loader's path,
+// CUDA toolkits, Python environments. `driver_version` is 0 if unknown.
 Library find_cupti(int driver_version);
 
 }  // namespace gpuprof::injection::cupti

@@ -17,7 +17,7 @@ struct ReasonName {
 // "_not_issued": the reason without that suffix includes their samples.
 ReasonName reason_name(const char* name);
 
-// Returns one line that explains why there are no samples and what to do. Null: unknown result.
+// Returns one line that explains why samples are missing and what to do. Null: unknown result.
 const char* refusal_text(CUptiResult result);
 
 }  // namespace gpuprof::injection::cupti

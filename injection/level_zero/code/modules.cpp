@@ -104,7 +104,7 @@ uint64_t key_of(const void* bytes, size_t size) {
   return key != 0 ? key : 1;
 }
 
-// Stores the module's native binary. Returns its key, or 0 if there is no binary.
+// Stores the module's native binary. Returns its key, or 0 if the driver provides no binary or it cannot be copied.
 uint64_t keep_binary(ze_module_handle_t handle) {
   size_t size = 0;
   if (calls.get_binary == nullptr || calls.get_binary(handle, &size, nullptr) != ZE_RESULT_SUCCESS || size == 0) {

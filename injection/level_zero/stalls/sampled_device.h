@@ -39,7 +39,7 @@ void read_stream(SampledDevice& one, StallWork* work);
 // Closes the stream. The next read opens it again.
 void pause_stream(SampledDevice& one, StallWork* work);
 
-// Report why there are no samples. All devices together send only the first report.
+// Report why samples are missing. All devices together send only the first report.
 void report_off(const char* reason, uint32_t device);
 void report_refusal(ze_result_t result, uint32_t device);
 void forget_refusals();

@@ -41,7 +41,7 @@ struct Sampling {
   uint32_t wanted;      // atomic
   uint32_t table_lock;  // held while a thread takes a table entry
   MetricsApi api;
-  uint64_t last_call_ns;  // Atomic. The driver must not be called after this time. 0: there is no limit.
+  uint64_t last_call_ns;  // Atomic. The driver must not be called after this time. 0: no limit.
   // Used only by the reader thread:
   uint32_t silent_polls;
   // Protected by the mutex:

@@ -47,7 +47,7 @@ class StallStream {
   bool no_sets_ = false;  // the driver calculates only one set of values
 };
 
-// Returns one line that explains why there are no samples and what to do.
+// Returns one line that explains why samples are missing and what to do.
 const char* stall_refusal(ze_result_t result);
 
 }  // namespace gpuprof::injection::level_zero

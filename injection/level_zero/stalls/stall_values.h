@@ -23,7 +23,7 @@ struct StallLayout {
 // Returns the profile's name for a metric: "sbid" for "SbidStall". Returns null for an unknown metric.
 const char* stall_name(const char* metric);
 
-// Builds the layout. Returns false if there is no address, no sample count, or too many metrics.
+// Builds the layout. Returns false if the metrics lack an address or a sample count, or if they are too many.
 bool make_layout(const zet_metric_properties_t* metrics, uint32_t count, StallLayout* layout);
 
 // Reads a row. Returns false if its values do not match the layout.

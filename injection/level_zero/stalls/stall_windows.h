@@ -1,5 +1,5 @@
-// Emits the samples of a device and its sub-devices in sampling windows: SAMPLES records, followed by the SAMPLE_WINDOW
-// of the window.
+// Emits the samples of a device and its sub-devices in sampling windows. A window is a sequence of SAMPLES records and
+// one SAMPLE_WINDOW record.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace gpuprof::injection::level_zero {
 
 class StallWindows {
  public:
-  // `parts` are the numbers of the sub-devices. If there are none, samples belong to the device itself.
+  // `parts` are the numbers of the sub-devices. Without sub-devices, samples belong to the device itself.
   void begin(uint32_t device, uint32_t whole, const uint32_t* parts, uint32_t count);
 
   // Adds rows. Each invalid row counts as one dropped sample.
@@ -42,7 +42,7 @@ class StallWindows {
   uint32_t whole_ = 0;
   uint32_t part_count_ = 0;
   uint32_t parts_[kMaxSubDevices] = {};
-  Window windows_[kMaxSubDevices + 1] = {};  // [0]: the device itself; [i + 1]: its sub-device i
+  Window windows_[kMaxSubDevices + 1] = {};  // the device itself, then its sub-devices
   uint64_t malformed_ = 0;
 };
 
