@@ -14,7 +14,7 @@ namespace gpuprof {
 
 struct Error {
   std::string message;           // one line without a full stop at its end
-  std::string hint;              // tells the user what to do; may be empty
+  std::string hint;              // what the user can do; may be empty
   int exit_code = kExitFailure;  // exit status of the command that this error ends
 };
 

@@ -52,7 +52,7 @@ class PerfMap {
   bool replaced_ = false;
   uint64_t consumed_ = 0;                   // bytes of the file that were parsed, up to the end of a line
   uint64_t read_to_ = 0;                    // file size at the last read
-  std::map<uint64_t, Function> functions_;  // by start address; functions do not overlap
+  std::map<uint64_t, Function> functions_;  // key: start address; functions do not overlap
   std::string names_;
 };
 

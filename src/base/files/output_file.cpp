@@ -38,8 +38,8 @@ bool may_replace(const struct stat& folder, const struct stat& entry) {
   return self == 0 || (folder.st_mode & S_ISVTX) == 0 || entry.st_uid == self || folder.st_uid == self;
 }
 
-// Returns whether a symbolic link of gpuprof's user or root leads to a special file. Such a link must not be replaced
-// by a regular file.
+// Returns whether a symbolic link of gpuprof's user or root leads to a special file. A regular file must not
+// replace such a link.
 bool leads_to_special(int folder, const std::string& entry, const struct stat& link) {
   struct stat target {};
   return (link.st_uid == 0 || link.st_uid == ::geteuid()) && ::fstatat(folder, entry.c_str(), &target, 0) == 0 &&
@@ -192,7 +192,7 @@ Status OutputFile::make_temporary(mode_t mode) {
     return failure("cannot write " + name_, std::strerror(errno), "name another file, in a folder that you may write");
   }
   temporary_ = std::move(*temporary);
-  ::flock(fd_.get(), LOCK_EX | LOCK_NB);  // tells other processes that the file is still being written
+  ::flock(fd_.get(), LOCK_EX | LOCK_NB);  // shows other processes that the file is still being written
   file_.reset(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   return file_ ? Status() : failure("cannot write " + name_, std::strerror(errno), hints::kMoreFiles);
 }

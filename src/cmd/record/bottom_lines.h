@@ -9,7 +9,7 @@
 namespace gpuprof::cmd {
 
 struct Screen {
-  // 0 if there is no terminal to draw on, or if another job uses the terminal at the moment.
+  // 0 without a terminal to draw on, and while another job uses the terminal.
   size_t columns = 0;
   size_t rows = 0;
   bool operator==(const Screen&) const = default;

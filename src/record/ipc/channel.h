@@ -131,11 +131,11 @@ class Channel {
   // Call it at the end of the recording. Counts the processes that are still in their handshake as not recorded.
   void count_unmapped();
 
-  // What recording cost the targets: time of the injection libraries at sampled launches, and of all handing over.
+  // Time that recording cost the targets.
   struct Overhead {
-    uint64_t samples = 0;
-    uint64_t ns = 0;  // of the sampled launches
-    uint64_t handover_ns = 0;
+    uint64_t samples = 0;      // number of launches whose overhead was measured
+    uint64_t ns = 0;           // sum of these overheads
+    uint64_t handover_ns = 0;  // CPU time in which threads of the vendor library delivered records
 
     // Returns the cost per launch of a recording with this number of launches.
     [[nodiscard]] uint64_t per_launch(uint64_t launches) const {

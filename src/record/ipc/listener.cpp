@@ -154,7 +154,7 @@ bool Listener::is_expected(const Credentials& peer) {
   return false;
 }
 
-// Checks the ancestors of the process. Its environment is no proof, because any process can forge it.
+// Checks the ancestors of the process. Its environment proves nothing, because any process can forge it.
 bool Listener::is_ours(PendingConnection& silent) const {
   if (!silent.ours) {
     const auto pid = static_cast<pid_t>(silent.pid);

@@ -10,8 +10,7 @@ namespace gpuprof::record {
 // Each source has its own limiter. GPU times stay complete, whatever the share is.
 class OverheadLimiter {
  public:
-  // `percent`: limit on the time that all threads together take to record launches, relative to elapsed time; 0: no
-  // limit.
+  // `percent` limits the time that all threads together take to record launches, relative to elapsed time. 0: no limit.
   explicit OverheadLimiter(double percent) : allowed_(percent / 100) {}
 
   // Call it every kIntervalNs with the source's counters since its start, added up over all rings (see gpuprof_ring).

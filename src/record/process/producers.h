@@ -58,7 +58,7 @@ struct Source {
 
 class Producers {
  public:
-  // `attach_pid`: the process of record -p, which is recorded even without a source; 0: a command is recorded.
+  // `attach_pid`: the process of record -p, which is recorded even without a source. 0: record runs a command.
   Producers(uint32_t attach_pid, MemoryBudget* memory);
 
   void on_source(backend::SourceId id, uint32_t pid, std::string_view backend);

@@ -35,7 +35,7 @@ std::vector<backend::Variable> all_variables() {
 }
 
 // Returns the known variable that `name` probably means: one within edit distance 2 of `name`, or one that contains it.
-// Returns an empty text if there is no such variable.
+// Returns an empty text if no known variable is that similar.
 std::string_view similar_variable(std::string_view name, std::span<const backend::Variable> variables) {
   const std::string_view rest = name.substr(kVariablePrefix.size());
   constexpr size_t kMaxEditDistance = 2;

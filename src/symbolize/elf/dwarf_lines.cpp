@@ -47,7 +47,7 @@ using DwarfPointer = std::unique_ptr<Dwarf, DwarfEnd>;
 struct Range {
   uint64_t low;
   uint64_t high;
-  size_t target;  // a unit: its index; a function: the offset of its DIE
+  size_t target;  // index of the unit, or offset of the function's DIE
 };
 
 bool by_low(const Range& a, const Range& b) {

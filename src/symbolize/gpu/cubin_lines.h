@@ -93,7 +93,7 @@ class CubinLines {
   std::optional<uint32_t> first_named_;
   std::vector<Start> starts_;  // sorted by section
   std::unordered_map<uint32_t, Section> decoded_;
-  std::unordered_map<uint32_t, std::optional<CubinLineTable>> parsed_;  // by offset in lines_
+  std::unordered_map<uint32_t, std::optional<CubinLineTable>> parsed_;  // key: offset in lines_
   std::unordered_map<std::string_view, std::string> names_;
   size_t rows_kept_ = 0;
   size_t files_kept_ = 0;

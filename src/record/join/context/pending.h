@@ -36,7 +36,7 @@ class Pending {
     }
   }
 
-  // `last`: missing data will not arrive. `only`: retries only events of this source; 0: of all sources.
+  // `last`: missing data will not arrive. If `only` is not 0, retries only events of that source.
   template <typename Take>
   void retry_pending(bool last, backend::SourceId only, Take take) {
     std::erase_if(events_, [&](Entry& entry) {

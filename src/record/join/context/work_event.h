@@ -24,7 +24,7 @@ struct LaunchSite {
   bool has_call = false;  // true: `correlation` identifies a call
   // True if the call has no stack and no record because of --max-overhead. `tid` and `range` come from the call.
   bool unsampled = false;
-  bool is_host = false;  // true: a blocking call; false: GPU work
+  bool is_host = false;  // a blocking call, not GPU work
   // True for a sample. If its kernel's name is missing, the loss is counted with the GPU work, not with the sample.
   bool is_sample = false;
 };

@@ -26,7 +26,7 @@ class GraphBodies {
   [[nodiscard]] bool hold(const backend::GpuOp& op);
 
   // Calls `take` for work whose launch has been found or whose hold time has passed. The work then has the correlation
-  // id of its launch; 0: several launches are possible. `only`: handles only work of this source; 0: of all sources.
+  // id of its launch, or 0 if several launches are possible. If `only` is not 0, handles only work of that source.
   // `last`: no more records will arrive.
   using Take = std::function<void(const backend::GpuOp& op)>;
   void retry_pending(bool last, backend::SourceId only, const Take& take);

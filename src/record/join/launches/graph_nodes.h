@@ -21,7 +21,7 @@ class GraphNodes {
 
   explicit GraphNodes(MemoryBudget* memory = nullptr) : memory_(memory) {}
 
-  // Handles the launch probe's event for a node. `stack`: a Stacks::Number; 0: the stack could not be read.
+  // Handles the launch probe's event for a node. `stack` is a Stacks::Number, or 0 if the stack could not be read.
   void captured(backend::SourceId source, uint64_t node, uint64_t stack);
   void add(backend::SourceId source, const backend::GraphNode& node, uint64_t now_ns);
 
@@ -61,7 +61,7 @@ class GraphNodes {
   struct Node {
     Dated<uint64_t> stack;
     Dated<uint32_t> name;
-    uint64_t original = 0;  // the node of which this node is a copy; 0: it is not a copy
+    uint64_t original = 0;  // the node that this node copies, or whose work it runs; 0: no other node
     uint64_t copied = 0;
     bool destroyed = false;
   };

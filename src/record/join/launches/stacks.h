@@ -97,8 +97,8 @@ class Stacks {
   std::unordered_map<Number, Kept> kept_;
   std::unordered_map<profile::ProcessId, std::unordered_set<Number>> sent_;
   size_t words_kept_ = 0;
-  std::vector<bool> of_source_ = {false};  // by number: whether a source sent the stack
-  // By number: whether a source's stack was dropped before its first use.
+  std::vector<bool> of_source_ = {false};  // indexed by Number: whether a source sent the stack
+  // Indexed by Number: whether a source's stack was dropped before its first use.
   std::vector<bool> gone_;
   std::vector<uint64_t> native_;  // addresses in the stack that is being processed
   std::vector<uint64_t> ended_;

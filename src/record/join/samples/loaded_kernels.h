@@ -29,7 +29,7 @@ class LoadedKernels {
   void end_source(backend::SourceId source);
 
   // Returns the kernel that was at the address at some time in [start_ns, end_ns]. Also finds kernels of ended sources.
-  // Returns nullopt if no kernel or several kernels were there.
+  // Returns nullopt if the address held no kernel or several kernels.
   [[nodiscard]] std::optional<CodeLocation> find(profile::ProcessId process, uint64_t address, uint64_t start_ns,
                                                  uint64_t end_ns) const;
 

@@ -12,7 +12,7 @@ constexpr const char* kUnknown = "[unknown]";
 constexpr uint64_t kRetryNs = 200'000'000;
 // Samples wait for the end of their kernel for up to this time.
 constexpr uint64_t kLongestNs = 600'000'000'000;
-// Limit on open windows of which all samples were dropped. Above it, dropped samples may be counted as lost twice.
+// If this many windows are open, dropped samples do not open another one. They may then be counted as lost twice.
 constexpr size_t kMaxRefusing = 65536;
 
 uint64_t sum_of(const auto& counts) {

@@ -1,4 +1,4 @@
-// Stores when each kernel ran and as part of which work, until samples without a correlation id can no longer arrive.
+// Stores when each kernel ran and for which work, until samples without a correlation id can no longer arrive.
 #pragma once
 
 #include <cstdint>

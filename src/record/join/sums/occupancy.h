@@ -1,8 +1,8 @@
 // Apportions the time of each device among its work. Sweeps over all work in order of time, some seconds late, because
 // records arrive late and out of order. Removes work that has been swept. At each nanosecond inside a recording window,
 // the running work that started first gets the busy time, and all running work gets equal parts as exclusive time. Time
-// without running work is idle time. It is charged to the blocking call of the thread that launched the next work. If
-// there is no such call, it is charged to that work.
+// without running work is idle time. It is charged to the blocking call of the thread that launched the next work. Idle
+// time without such a call is charged to the next work.
 #pragma once
 
 #include <cstddef>

@@ -26,7 +26,7 @@ class Rows {
   [[nodiscard]] bool admit(const WorkEvent& event);
   // Returns the id of the work. May clear the stacks of `key` (see WorkSet).
   profile::WorkId intern(WorkKey& key);
-  // `pid`: the process of the work. `call_ns`: the time of its launch; 0: unknown.
+  // `pid` is the process of the work. `call_ns` is the time of its launch, or 0 if unknown.
   void add(const WorkEvent& event, const WorkKey& key, profile::WorkId work, uint32_t pid, uint64_t call_ns);
   void add_launch(profile::WorkId work, uint64_t ns) { ++row(ns, work).count; }
 
