@@ -29,7 +29,7 @@ struct Variable {
 };
 
 struct Descriptor {
-  const char* name;     // as in --backend and in the profile
+  const char* name;     // the name that --backend accepts and the profile stores
   const char* summary;  // one line, for doctor and --help
   std::span<const Variable> variables = {};
   // Prefixes of environment variables that the vendor's own libraries read. With --user, the target inherits these
@@ -44,7 +44,7 @@ struct Descriptor {
 struct Availability {
   bool available = false;
   std::string detail;  // what was found or is missing
-  std::string hint;    // tells how to make the interface available; empty if it is available
+  std::string hint;    // how to make the interface available; empty if it is available
   // True if programs may be able to use the interface here, but gpuprof cannot record their work.
   bool unrecorded = false;
 };
@@ -78,7 +78,7 @@ struct Recording {
 };
 
 struct DeviceClock {
-  std::string uuid;  // as in EventSink::on_device()
+  std::string uuid;  // the same uuid as that of EventSink::on_device()
   uint64_t samples = 0;
   double mean_mhz = 0;
   double min_mhz = 0;
@@ -102,8 +102,8 @@ class Backend {
   };
   [[nodiscard]] virtual Library library() const { return {}; }
 
-  // Returns file name prefixes of libraries that only profilers use. Their frames are removed from the innermost end
-  // of a stack.
+  // Returns file name prefixes of libraries that only profilers use. The recorder removes the frames of these libraries
+  // from the innermost end of a stack.
   [[nodiscard]] virtual std::span<const std::string_view> profiler_libraries() const { return {}; }
 
   // True if the backend is used only with --backend NAME. Other backends see the same work, and it must not count

@@ -63,7 +63,7 @@ struct HostOp {
 
 struct GraphNode {
   uint64_t node = 0;
-  // The node of which this is a copy, or (`updated`) whose work it runs from now on. 0: no other node.
+  // The node that this node copies. If `updated`: the node whose work this node runs from now on. 0: no other node.
   uint64_t original = 0;
   uint64_t launch = 0;  // correlation id of the captured launch; 0: no launch was captured
   uint64_t time_ns = 0;

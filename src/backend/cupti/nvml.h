@@ -10,7 +10,8 @@
 namespace gpuprof::backend {
 
 // Uses its own thread, because NVML waits for locks of the driver and a recording must not. If NVML is missing or
-// fails, there are no clocks, and no message: clocks only help to explain differences between runs.
+// fails, the profile lacks clocks. This causes no message, because clocks only help to explain differences between
+// runs.
 class ClockWatch {
  public:
   ClockWatch();

@@ -288,7 +288,7 @@ bool Submitters::add_meta(const std::string& text) {
   return source != 0;
 }
 
-// Returns the source of any process, else unknown_source_. Returns 0 if there is no source yet.
+// Returns the source of any process, else unknown_source_, which is 0 until it is needed.
 SourceId Submitters::any_source() const {
   for (const auto& [id, of] : submitters_) {
     if (id != unknown_source_) {

@@ -32,8 +32,8 @@ constexpr const char* kMetricsVariable = "ZET_ENABLE_METRICS";
 constexpr const char* kDriversVariable = "ZE_ENABLE_ALT_DRIVERS";
 
 // Returns the file of the loader that a program on this machine would load, such as
-// /usr/lib/x86_64-linux-gnu/libze_loader.so.1. Empty if there is no loader. Does not call zeInit(), because that
-// would load drivers.
+// /usr/lib/x86_64-linux-gnu/libze_loader.so.1. Returns an empty text without a loader. Does not call zeInit(),
+// because that would load drivers.
 std::string find_ze_loader() {
   void* library = dlopen(kLoader, RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) {
@@ -151,7 +151,7 @@ class LevelZeroBackend final : public Backend {
   [[nodiscard]] std::string_view attach_needs() const override { return "zelEnableTracingLayer"; }
 
   // Preloads the injection library and sets ZE_ENABLE_TRACING_LAYER, which the loader reads when the program
-  // initializes Level Zero. If there is no device, changes nothing, because there is nothing to record.
+  // initializes Level Zero. Changes nothing on a machine without a device.
   Status prepare(LaunchEnv& env) override {
     if (find_device(env.get(kDriversVariable)).empty()) {
       return {};
@@ -167,7 +167,7 @@ class LevelZeroBackend final : public Backend {
     }
     env.set(kPreloadVariable, std::move(libraries));
     env.set(kTracingVariable, "1");
-    // A value of the user remains. If it disables metrics, the library reports why there are no samples.
+    // Keeps a value that the user set. If it disables metrics, the library reports why samples are missing.
     if (env.samples && !is_code_only() && env.get(kMetricsVariable) == nullptr) {
       env.set(kMetricsVariable, "1");
     }

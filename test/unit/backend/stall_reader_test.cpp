@@ -249,7 +249,7 @@ TEST_CASE("only cards of the driver xe are used, and missing support is an error
   const std::string path = root.string();
   CHECK(make_xe_stall_devices(path)->find()->empty());
   CHECK(stall_text(*make_xe_stall_devices(path)).empty());
-  CHECK(StallReader::open(make_xe_stall_devices(path), 0).error().message == "there is no GPU of the driver xe");
+  CHECK(StallReader::open(make_xe_stall_devices(path), 0).error().message == "no GPU uses the driver xe");
 
   // Queries of a card fail: first the card has no device node, then a plain file takes the place of the node.
   for (const auto& [node, driver] : {std::pair("renderD128", "xe"), std::pair("renderD129", "amdgpu")}) {

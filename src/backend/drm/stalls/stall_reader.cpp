@@ -24,7 +24,7 @@ Result<StallReader> StallReader::open(std::unique_ptr<StallDevices> devices, uin
     reader.streams_.push_back({.gt = gt, .stream = std::move(*stream)});
   }
   if (reader.streams_.empty()) {
-    return reader.refused_.empty() ? Error{"there is no GPU of the driver xe",
+    return reader.refused_.empty() ? Error{"no GPU uses the driver xe",
                                            "EU stall sampling by the kernel needs a GPU with the driver xe, and Linux "
                                            "6.15 or later; programs that use Level Zero can be sampled without it: "
                                            "--backend level_zero --stalls"}
