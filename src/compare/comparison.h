@@ -37,7 +37,7 @@ struct KernelLine {
   Match match = Match::exact;
   Change change = Change::both;
   std::vector<Cost> costs;          // one per run, in the order of Comparison::runs
-  std::array<StallSums, 2> stalls;  // [0]: sum of all old runs; [1]: sum of all new runs
+  std::array<StallSums, 2> stalls;  // sums of the old runs and of the new runs
 };
 
 struct FunctionLine {

@@ -274,7 +274,7 @@ class RunBuilder {
 
   // Ignores kernels whose cost is 0, which no comparison shows.
   void add_stalls() {
-    std::unordered_map<uint32_t, uint32_t> reasons;  // key: STRING id; value: index into stall_reasons
+    std::unordered_map<uint32_t, uint32_t> reasons;  // maps STRING id to index into stall_reasons
     for (const analyze::SampleRow& row : rows_.samples) {
       const p::Work& work = rows_.work(row);
       const auto kernel = kernels_by_id_.find(join_ids(static_cast<uint8_t>(work.op), index(work.name)));
@@ -310,7 +310,7 @@ class RunBuilder {
   std::unordered_map<uint32_t, uint32_t> functions_by_id_;  // key: function number in the stack view
   std::unordered_map<std::string, uint32_t> functions_;     // key: name and file
   std::unordered_map<analyze::LaunchSite, uint32_t, analyze::LaunchSiteHash> sites_;  // value: position in stacks_
-  std::unordered_map<std::u32string, uint32_t> stack_ids_;  // key: functions of a stack; value: index into stacks_
+  std::unordered_map<std::u32string, uint32_t> stack_ids_;  // maps the functions of a stack to its index in stacks_
   std::vector<const std::u32string*> stacks_;
   std::unordered_map<uint64_t, uint32_t> paths_by_ids_;  // key: kernel and stack
   size_t kept_frames_ = 0;

@@ -44,7 +44,7 @@ struct Function {
 // One kernel launched from one CPU stack.
 struct Path {
   uint32_t kernel = 0;              // index into Run::kernels
-  std::vector<uint32_t> functions;  // indexes into Run::functions, outermost first; empty if there is no CPU stack
+  std::vector<uint32_t> functions;  // indexes into Run::functions, outermost first; empty without a CPU stack
   Cost cost;
 };
 

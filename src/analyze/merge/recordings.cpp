@@ -44,7 +44,7 @@ class Choice {
   struct Answer {
     Outcome outcome = Outcome::used;
     size_t other = 0;   // index of another input that has one of this input's recordings
-    bool alone = true;  // true: `other` has all recordings of this input; false: several inputs have them
+    bool alone = true;  // false: several inputs together have this input's recordings
   };
 
   Answer take(size_t input) {
@@ -98,9 +98,9 @@ class Choice {
   }
 
   std::span<const Recordings* const> inputs_;
-  // Key: recording id; value: index of the input that has it.
+  // Maps a recording id to the index of the input that has the recording.
   std::map<std::string_view, size_t> holders_;
-  // Key: (split, subset); value: index of the input.
+  // Maps (split, subset) to the index of the input.
   std::map<std::pair<std::string_view, std::string_view>, size_t> subsets_;
 };
 

@@ -46,7 +46,7 @@ class SeenRecordings {
   std::string add(const std::set<std::string>& ids, const std::string& name);
 
  private:
-  // Key: recording id; value: name of the first profile that has the recording.
+  // Maps a recording id to the name of the first profile that has the recording.
   std::map<std::string, std::string> names_;
 };
 

@@ -32,7 +32,7 @@ struct PathFrame {
   Origin origin = Origin::none;
 };
 
-// A call path that looks up its frames on request: stored frames would take far more memory than the profile.
+// A call path that collects its frames on request. Stored frames would take far more memory than the profile.
 class CallPath {
  public:
   CallPath() = default;

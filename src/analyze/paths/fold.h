@@ -29,7 +29,7 @@ struct FoldOptions {
   GraphStacks graph = GraphStacks::both;
   std::vector<Dimension> by;  // dimensions shown as frames around the process frame, outermost first
   RangeFrames ranges = RangeFrames::frames;
-  std::string range;   // with `filter`: NAME or NAME@DOMAIN; empty: any range
+  std::string range;   // for RangeFrames::filter: NAME or NAME@DOMAIN, or empty for any range
   bool spread = true;  // extrapolate work without a sampled stack to the stacks of sampled launches of the same work
   Measure measure = Measure::gpu;
   // Kinds of frames below kernels with samples. nullopt selects a default. If the tree measures samples, it is all

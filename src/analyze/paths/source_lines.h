@@ -29,7 +29,7 @@ struct LaunchingLines {
   // The program's own files first, then those of libraries, then generated ones ("<string>"). Among each other by self,
   // then by total, greatest first. No start-up code.
   std::vector<LaunchingFile> files;
-  bool timed = false;    // true: sorted by ns; false: by launches
+  bool timed = false;    // `files` are sorted by ns, not by launches
   Weight all;            // the selected work
   Weight without_stack;  // work launched without a CPU stack
   Weight without_lines;  // work without a known line in its stack

@@ -137,7 +137,7 @@ class StackView {
 
   const profile::Tables& tables_;
   StackOptions options_;
-  std::vector<Known> known_[4];  // first index: 2 * is_kernel_stack + is_label; second index: the element's position
+  std::vector<Known> known_[4];  // indexed by 2 * is_kernel_stack + is_label, then by the element's position
   std::deque<Shown> shown_;      // a deque, so that labels never move
   std::unordered_map<uint64_t, uint32_t> shown_by_name_;  // key: class and STRING, for labels without location
   size_t composed_bytes_ = 0;
@@ -152,7 +152,7 @@ class StackView {
   std::vector<uint32_t> path_;
   std::vector<profile::Element> path_elements_;
   std::unordered_map<uint32_t, uint32_t> representatives_[2];
-  // Key: shown frames; value: id of the stack that represents all stacks with these frames.
+  // Maps shown frames to the id of the stack that represents all stacks with these frames.
   std::unordered_map<std::u32string, uint32_t> contents_[2];
   std::unordered_set<uint32_t> counted_;
   Trimmed trimmed_;

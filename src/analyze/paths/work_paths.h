@@ -1,5 +1,6 @@
-// Builds the path of a work item: process; NVTX ranges; user frames; "-"; kernel frames; "[captured at]"; frames of the
-// capture; the kernel. Flame graphs, walks, reports, comparisons and traces all use this class.
+// Builds the path of a work item. A path consists of the process, NVTX ranges, user frames, "-", Linux kernel frames,
+// "[captured at]", the frames of the capture, and the GPU kernel. Flame graphs, walks, reports, comparisons and traces
+// all use this class.
 #pragma once
 
 #include <array>

@@ -133,7 +133,7 @@ class Job {
   std::map<std::string, uint32_t> rank_ids_;
   std::vector<JobPath> paths_;
   std::map<std::pair<Activity, PathKey>, uint32_t> path_ids_;
-  // First index: 1 for idle time, 0 for other work; second index: position of the WORK.
+  // works_[1] is for idle time, works_[0] for other work. Both are indexed by the position of the WORK.
   std::vector<WorkFacts> works_[2];
   std::unordered_map<uint64_t, PathSum> sums_;  // key: key_of(rank, path, block)
   std::map<uint64_t, bool> collective_stacks_;

@@ -76,7 +76,8 @@ Excess excess_of(const OwnTimes& own) {
 }
 
 struct Fit {
-  size_t first = 1;  // first and last column of the lag; first > last means that there is no lag
+  // First and last column of the lag. If first > last, the rank does not lag.
+  size_t first = 1;
   size_t last = 0;
   double outside = 0;
   double within = 0;

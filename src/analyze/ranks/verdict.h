@@ -40,7 +40,8 @@ struct JobVerdict {
   std::string inconclusive;           // why no verdict is possible; otherwise empty
   uint64_t first = 0;                 // first and last block that the verdict judges
   uint64_t last = 0;
-  // True: judged by the time outside collectives; false: by GPU time only, which does not show whether others wait.
+  // True: judged by the time outside collectives. False: judged only by GPU time, which does not show whether others
+  // wait.
   bool by_collectives = false;
 };
 

@@ -41,8 +41,8 @@ struct ProfileInfo {
   uint64_t unsampled = 0;   // number of GPU records that have no CPU stack because of --max-overhead
   uint64_t samples = 0;
   uint64_t estimated = 0;  // samples whose attribution was estimated
-  // CPU stack coverage of GPU records. If there are none and none were lost, coverage of launches; without launches, of
-  // samples.
+  // CPU stack coverage of GPU records. If no GPU records exist and none were lost, coverage of launches. Without
+  // launches, coverage of samples.
   profile::WorkCoverage covered;
   uint64_t skipped_bad = 0;
   uint64_t skipped_unknown = 0;

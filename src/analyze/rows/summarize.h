@@ -107,7 +107,7 @@ struct Summary {
   bool filtered = false;             // true: a pattern was set, so `total` may be less than `all`
   std::vector<SummaryLine> work;
   std::vector<SummaryLine> call_paths;
-  bool timed = false;  // true: lines are sorted by ns; false: by count
+  bool timed = false;  // lines are sorted by ns, not by count
   // Heaviest total first; a frame without a useful name is listed only if it launched work.
   std::vector<FunctionLine> functions;
   Weight with_stack;                // work with at least one function in its stacks

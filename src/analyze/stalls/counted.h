@@ -12,9 +12,9 @@
 namespace gpuprof::analyze {
 
 enum class CountedKind : uint8_t {
-  excess,      // `value`: sectors or wavefronts; `reference`: the minimum that the same accesses need
-  divergence,  // `value`: divergent branches; `reference`: all executed branches
-  threads,     // `reference`: what `value` would be if all 32 threads of each warp had taken part
+  excess,      // `value` is sectors or wavefronts, `reference` the minimum that the same accesses need
+  divergence,  // `value` is divergent branches, `reference` all executed branches
+  threads,     // `reference` is what `value` would be if all 32 threads of each warp had taken part
   plain        // `value` has no reference
 };
 
@@ -28,8 +28,9 @@ struct CountedRow {
 
 struct CountedTable {
   CountedKind kind = CountedKind::plain;
-  std::string_view metric;       // the vendor's name of the metric
-  std::vector<CountedRow> rows;  // sorted by distance from `reference`, the worst row first
+  std::string_view metric;  // the vendor's name of the metric
+  // The worst row first. `excess` and `threads` compare the distances from `reference`, the other kinds the values.
+  std::vector<CountedRow> rows;
   size_t found = 0;
 };
 

@@ -21,7 +21,7 @@ class GpuPlaces {
   struct Shown {
     FlameTree::Run above;
     FlameTree::Run below;
-    // STRING of the kernel; 0: the frames are the same for all kernels; kNotYet: the frames are not known yet.
+    // STRING of the kernel. 0: the frames are the same for all kernels. kNotYet: the frames are not known yet.
     uint32_t kernel = kNotYet;
   };
 

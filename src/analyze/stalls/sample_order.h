@@ -42,7 +42,8 @@ class SampleOrder {
   const Aggregate& rows_;
   // Indexed by the position of the work: where its samples begin in order_; one more element marks the end.
   std::vector<uint32_t> begins_;
-  // Lower half: row index; upper half: id of the code location, by which the samples of a work are sorted.
+  // The lower half is a row index. The upper half is the id of the code location, by which the samples of a work are
+  // sorted.
   LargeVector<uint64_t> order_;
 };
 

@@ -7,7 +7,7 @@ namespace gpuprof::analyze {
 
 struct StallReason {
   std::string_view word;
-  bool waits = true;         // true: the reason means waiting; false: the thread worked or could have worked
+  bool waits = true;         // false: the thread worked or could have worked
   std::string_view meaning;  // one or more complete sentences
   std::string_view cause;    // begins with "Usually"; `cause` and `advice` may be empty
   std::string_view advice;

@@ -78,7 +78,7 @@ class Filter {
   WorkPaths texts_;
   RowFilter paths_;
   RowFilter kernels_;
-  // First index: Aspect; second index: process or WORK id; value: 0 unknown, 1 no, 2 yes.
+  // Cached answers, indexed by Aspect and then by process or WORK id. 0 is not cached, 1 is no, 2 is yes.
   std::array<std::vector<uint8_t>, kAspects> known_;
   std::optional<SubsetWriter> part_;
   uint64_t rows_ = 0;

@@ -20,7 +20,7 @@ namespace {
 namespace p = gpuprof::profile;
 
 constexpr const char* kRest = "rest";
-// Number of digits in META part.of, a random id that tells the subsets of two splits apart.
+// Number of digits in META part.of, a random id that distinguishes the subsets of two splits.
 constexpr size_t kSplitIdDigits = 16;
 // Limits the META and WINDOW lines, which each subset repeats. A job of thousands of ranks may have thousands of both.
 constexpr size_t kMostMeta = 1000;

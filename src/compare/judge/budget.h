@@ -13,7 +13,7 @@
 namespace gpuprof::compare {
 
 struct Budget {
-  bool of_function = true;  // true: matches functions; false: matches kernels
+  bool of_function = true;  // `regex` matches functions, not kernels
   std::string regex;
   uint64_t max_ns = 0;  // maximum GPU time per run; a run with exactly this time passes
 

@@ -68,7 +68,7 @@ class Judge {
   TestedLine total_;
   std::optional<TestedLine> unmatched_;
   std::vector<Finding> one_sided_;
-  std::map<uint32_t, std::vector<uint32_t>> paths_;  // key: kernel; value: indexes of the kernel's paths
+  std::map<uint32_t, std::vector<uint32_t>> paths_;  // maps a kernel to the indexes of its paths
   // In judge_self(), the number of runs per side that a later check will have; 0 in judge().
   size_t planned_runs_ = 0;
   Judgement judgement_;

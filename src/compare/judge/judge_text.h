@@ -14,10 +14,11 @@ std::string unequal_variances_text();
 std::string only_in_time_text(const Finding& finding);
 std::string only_in_cycles_text(const Finding& finding);
 std::string excused_text(const Thresholds& thresholds, const Threshold& entry);
-// `percent`: change that all `kernels` have in common; `apart`: number of kernels that did not change with the others.
+// `percent` is the change that all `kernels` have in common. `apart` is the number of kernels that did not change with
+// the others.
 std::string most_slower_text(double percent, size_t kernels, size_t apart);
 std::string drift_text(const Finding& total);
-// `needed`: number of runs per side that would show a slowdown of `percent`; 0: the text does not mention it.
+// `needed` is the number of runs per side that would show a slowdown of `percent`. If it is 0, the text omits it.
 std::string not_seen_text(const std::string& name, const Finding& finding, double percent, size_t needed);
 
 }  // namespace gpuprof::compare

@@ -30,7 +30,7 @@ double trigamma_inverse(double y);  // requires y > 0
 // What the variances of many lines have in common: an inverse chi-squared prior with `freedom` degrees at `variance`
 // (Smyth, Linear models and empirical Bayes methods, 2004, section 6.2).
 struct VariancePrior {
-  double freedom = 0;  // infinite if the variances differ only by chance; 0 if there is no prior
+  double freedom = 0;  // infinite if the variances differ only by chance; 0 without a prior
   double variance = 0;
   double most = std::numeric_limits<double>::infinity();  // maximum degrees of freedom for the test of one kernel
 };

@@ -79,7 +79,7 @@ Pairs match_paths(const LineMatcher& lines, const SharedFunctions& landmarks) {
 }
 
 Pairs match_functions_by_position(const LineMatcher& lines, const Pairs& paths) {
-  // Key: old and new function; value: number of positions at which the two functions are paired.
+  // Maps an old and a new function to the number of positions at which they are paired.
   std::unordered_map<uint64_t, uint32_t> votes;
   const auto only = [&lines](uint32_t function) { return lines.sides(lines.functions()[function].total); };
   for (const auto& [old_path, new_path] : paths) {
