@@ -107,8 +107,8 @@ class StackFrames {
 
   analyze::WorkPaths& paths_;
   std::vector<Node> nodes_;                     // the node with number n is nodes_[n - 1]
-  std::unordered_map<uint64_t, uint32_t> ids_;  // key: parent node and label; value: node
-  // Key: parent node and path segment; value: node of the segment's innermost frame.
+  std::unordered_map<uint64_t, uint32_t> ids_;  // key: parent node and label
+  // Maps a parent node and a path segment to the node of the segment's innermost frame.
   std::unordered_map<uint64_t, uint32_t> ends_;
 };
 
@@ -372,14 +372,14 @@ class ChromeTrace : public Timeline {
   uint64_t arrow_ids_ = 0;
   uint64_t async_ids_ = 0;
   TrackNumbers numbers_;
-  std::map<uint32_t, uint64_t> seen_processes_;  // key: ProcessId; value: pid
+  std::map<uint32_t, uint64_t> seen_processes_;  // maps ProcessId to pid
   std::map<uint32_t, uint64_t> seen_devices_;
   std::map<std::pair<uint32_t, uint32_t>, Track> threads_;  // key: ProcessId and tid
   std::map<std::pair<uint64_t, std::string>, uint64_t> extra_tids_;
   std::map<std::pair<uint32_t, std::string>, std::vector<Lane>> lanes_;
   StackFrames stacks_{frames_.paths()};
   std::unordered_map<uint64_t, Named> names_;         // key: operation and name
-  std::unordered_map<uint32_t, std::string> ranges_;  // key: RangeId; value: JSON of at most kMostRangeBytes
+  std::unordered_map<uint32_t, std::string> ranges_;  // maps RangeId to JSON of at most kMostRangeBytes
 };
 
 }  // namespace

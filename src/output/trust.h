@@ -33,7 +33,7 @@ std::string truncated_text(const analyze::ProfileInfo& info);
 // Returns "2.91% of the samples were dropped, too many to say what kernels waited for", or "" if few were dropped.
 std::string dropped_samples_text(const analyze::ProfileInfo& info);
 
-// Returns "no samples of GPU code were taken: <why>" if the user asked for samples but there are none; otherwise "".
+// Returns "no samples of GPU code were taken: <why>" if the user asked for samples but the profile has none, else "".
 std::string no_samples_text(const analyze::ProfileInfo& info);
 
 // Returns a hint such as "no line information in 12.00% of the samples: compile with -lineinfo". `in_zebins`: number of

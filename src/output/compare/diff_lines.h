@@ -72,7 +72,8 @@ std::string signed_value(int64_t value, bool timed);
 std::string change_percent(const compare::Difference& difference);
 std::string value_text(uint64_t value, bool timed);
 
-// Return a fact of the runs of a side: "580.95.05"; all values if runs differ: "580.95.05, 570.1"; "" if unknown.
+// Return a fact about the runs of a side, such as "580.95.05". If the runs differ, return all values, such as
+// "580.95.05, 570.1". If the fact is unknown, return "".
 std::string joined_fact(std::span<const compare::RunFacts* const> runs, std::string compare::RunFacts::*fact);
 std::string joined_devices(std::span<const compare::RunFacts* const> runs);
 std::string joined_dates(std::span<const compare::RunFacts* const> runs);

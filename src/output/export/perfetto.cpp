@@ -187,8 +187,8 @@ class PerfettoTrace : public Timeline {
   Interned interned_;
   perfetto::Packets packets_;
   perfetto::Tracks tracks_;
-  std::unordered_map<uint64_t, uint64_t> names_;           // key: operation and name; value: iid
-  std::unordered_map<uint32_t, std::string> range_texts_;  // key: RangeId; value: text of bounded length
+  std::unordered_map<uint64_t, uint64_t> names_;           // maps operation and name to iid
+  std::unordered_map<uint32_t, std::string> range_texts_;  // maps RangeId to text of bounded length
   std::string event_;
   std::string packet_;
 };

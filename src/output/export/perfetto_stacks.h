@@ -37,7 +37,7 @@ class Interned {
   std::unordered_map<std::string, uint64_t> texts_[kTables];
   std::vector<uint64_t> frame_ids_;  // indexed by frame: its iid; 0 until the frame is written
   uint64_t frame_count_ = 0;
-  std::map<std::pair<std::string_view, std::string_view>, uint64_t> mappings_;  // key: module and build id; value: iid
+  std::map<std::pair<std::string_view, std::string_view>, uint64_t> mappings_;  // maps module and build id to iid
   std::unordered_map<analyze::LaunchSite, uint64_t, analyze::LaunchSiteHash> call_stacks_;
   std::vector<uint64_t> path_;
 };

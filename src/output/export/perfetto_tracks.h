@@ -70,10 +70,10 @@ class Tracks {
   Packets& packets_;
   TrackNumbers numbers_;
   uint64_t count_ = 0;
-  std::map<uint32_t, uint64_t> processes_;                   // key: ProcessId; value: uuid of the track
-  std::map<uint32_t, uint64_t> devices_;                     // key: DeviceId; value: uuid of the track
+  std::map<uint32_t, uint64_t> processes_;                   // maps ProcessId to the track's uuid
+  std::map<uint32_t, uint64_t> devices_;                     // maps DeviceId to the track's uuid
   std::map<std::pair<uint32_t, uint32_t>, Thread> threads_;  // key: ProcessId and tid
-  // Key: parent's uuid and name; value: uuid of the track.
+  // Maps the parent's uuid and a name to the track's uuid.
   std::map<std::pair<uint64_t, std::string>, uint64_t> children_;
   std::map<std::pair<uint32_t, uint32_t>, std::vector<NestingLane>> range_lanes_;
   std::map<std::pair<uint32_t, std::string>, std::vector<Lane>> device_lanes_;

@@ -400,7 +400,7 @@ class Pprof {
   // Key: file and build id, as string indexes.
   std::unordered_map<std::pair<uint64_t, uint64_t>, Mapping, PairHash> mappings_;
   std::vector<uint64_t> single_;  // indexed by frame: the location that has only this frame; 0 until it is written
-  // Key: inlined frames; value: the location that all of them share.
+  // Maps inlined frames to the location that all of them share.
   std::unordered_map<std::u32string, uint64_t> inlined_;
   uint64_t location_count_ = 0;
   const p::Work* labelled_ = nullptr;

@@ -251,7 +251,7 @@ class Writer {
   Insert measured_;
   Insert samples_;
   std::unordered_map<uint32_t, uint64_t> work_ids_;   // key: WORK id
-  std::unordered_map<uint64_t, uint64_t> stack_ids_;  // key: STACK id, with kind (1: Linux kernel stack, 0: user stack)
+  std::unordered_map<uint64_t, uint64_t> stack_ids_;  // key: stack id and kind (1 for a Linux kernel stack)
 };
 
 }  // namespace

@@ -73,7 +73,7 @@ inline constexpr std::array<WeightName, 5> kWeightNames = {{
     {"samples", "count", "samples of GPU code", &analyze::WalkWeight::samples},
 }};
 
-// Returns the weight to show first: GPU time; without times, launches; without launches, samples.
+// Returns the weight to show first: GPU time, else launches. Returns samples if the rows have only samples.
 const WeightName& main_weight(const analyze::WalkWeight& total);
 
 // Passes the rows to `put`. Stops if the stream fails: the stream's finish() returns that error to the caller.

@@ -272,8 +272,8 @@ void write_frames(Picture& picture, uint64_t least, int top) {
   picture.out += "</g>\n";
 }
 
-// Writes the indexes of frames that lack callees because of a limit: "[3,17]". The script needs them to tell omitted
-// callees from the end of a stack.
+// Writes the indexes of frames that lack callees because of a limit: "[3,17]". The script needs them to
+// distinguish omitted callees from the end of a stack.
 std::string cut_frames(const std::vector<LaidFrame>& frames) {
   std::string list = "[";
   for (size_t i = 0; i < frames.size(); ++i) {

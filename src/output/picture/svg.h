@@ -28,7 +28,7 @@ struct SvgLimits {
 // Makes a differential flame graph of two measurements. One measurement determines the frame widths; Weight::bytes
 // holds the other. Colours show the change from the old to the new measurement.
 struct SvgDifference {
-  bool shows_new = true;  // true: the new measurement determines the widths; false: the old one
+  bool shows_new = true;  // whether the new measurement, not the old one, determines the widths
 };
 
 struct SvgOptions {

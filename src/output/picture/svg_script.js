@@ -36,7 +36,7 @@ function shadeOf(i) {
 // that move under a resting pointer.
 const state = { zoom: 0, focus: 0, hover: -1, width: 0, pattern: '', kind: baseKind, sandwich: -1, pointer: '' };
 const made = new Map();   // cached views by kind; holds only the last sandwich
-const drawn = new Map();  // key: index of a frame; value: its element
+const drawn = new Map();  // maps the index of a frame to its element
 let rows = [];            // indexed by depth: the drawn frames from left to right
 let matches = null;       // set during a search: Uint8Array, indexed by label
 let advance = 6.65;       // width in px of one column of a frame's text

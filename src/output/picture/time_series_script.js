@@ -12,7 +12,7 @@
   const head = byId('gp-head');
   const GAP_FROM = 5;  // in px: cells of this size or larger have a gap of one pixel between them
 
-  // Indexes of the selected, hovered and keyboard-focused cells; -1 if there is no such cell.
+  // Indexes of the selected, hovered and keyboard-focused cells. -1: no cell.
   const state = { from: -1, to: -1, anchor: -1, hover: -1, cursor: 0, dragging: false, width: 0 };
   const place = { top: 0, column: 0 };  // in px: the top of the map, and the width of a column
 

@@ -64,8 +64,8 @@ bool lags(const RanksView& view, size_t rank) {
   return std::any_of(laggards.begin(), laggards.end(), [&](const LaggingRank& one) { return one.lag.rank == rank; });
 }
 
-// Selects the ranks that lag, and then the ranks that spend the most time on their own work. Returns them in the order
-// of their names.
+// Selects the ranks that lag, and then the ranks that spend the most time on their own work. Returns them sorted by
+// name.
 std::vector<size_t> shown_ranks(const RanksView& view) {
   const auto& ranks = view.job.ranks();
   std::vector<size_t> order(ranks.size());

@@ -13,7 +13,7 @@ inline constexpr size_t kMostFunctions = 12;
 struct Detail {
   size_t frames = 6;  // approximate number of frames shown per call path
   size_t devices = 8;
-  bool whole_trust = true;   // true: show all lines about captured and missed data; false: only the coverage
+  bool whole_trust = true;   // show all lines about captured and missed data, not only the coverage
   size_t stall_reasons = 4;  // number of reasons shown per kernel; ignored if the report's length is unlimited
   bool awaited = true;       // show for each kernel the source line that waits most, and what it waits for
   size_t explained = 4;      // number of kernels for which the dominant stall reason is explained

@@ -1,4 +1,4 @@
-// Shortens names for a report, so that a name looks the same in all tables. Internal to the report.
+// Shortens names for a report, so that a name is the same in all tables. Internal to the report.
 #pragma once
 
 #include <string>
