@@ -48,7 +48,7 @@ as_root() {
   fi
 }
 
-# Prints the words of the list of which no alternative is installed.
+# Prints each word of the list, such as "?a|b", if none of its alternatives is installed.
 missing_of() {
   local word name
   for word in $1; do
@@ -71,7 +71,7 @@ in setup.sh by hand, then run ./setup.sh build"
   required=$(grep -v '^?' <<<"$missing" || true)
   if [[ $EUID -ne 0 ]] && ! command -v sudo >/dev/null; then
     if [[ -z $required ]]; then return; fi
-    die "packages are missing and there is no sudo: run as root: apt-get install ${required//$'\n'/ }"
+    die "packages are missing, and sudo is not installed: run as root: apt-get install ${required//$'\n'/ }"
   fi
   local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 -o Acquire::Retries=3)
   say "reading the package lists"

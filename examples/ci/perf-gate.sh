@@ -58,9 +58,9 @@ build=$2
 shift 2
 gpuprof=${GPUPROF:-gpuprof}
 command -v "$gpuprof" >/dev/null || cannot "there is no $gpuprof: put it into PATH, or name it in GPUPROF"
-here=$(git rev-parse --show-toplevel) || cannot "this is no git repository"
+here=$(git rev-parse --show-toplevel) || cannot "this folder is not in a git repository"
 new_commit=$(git -C "$here" rev-parse --verify --quiet HEAD) || cannot "nothing is committed here"
-old_commit=$(git -C "$here" rev-parse --verify --quiet "$base^{commit}") || cannot "there is no commit $base"
+old_commit=$(git -C "$here" rev-parse --verify --quiet "$base^{commit}") || cannot "commit $base does not exist"
 work=$(mktemp -d) || cannot "no temporary folder can be made"
 
 run git -C "$here" worktree add --quiet --detach "$work/base" "$old_commit" || cannot "$base cannot be checked out"

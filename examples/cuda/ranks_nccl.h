@@ -49,7 +49,7 @@ inline Nccl load_nccl(const std::string& file) {
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     std::fprintf(stderr,
-                 "NCCL can not be loaded: %s\nhint: --nccl FILE or LD_LIBRARY_PATH; PyTorch brings one as "
+                 "cannot load NCCL: %s\nhint: name it with --nccl FILE, or set LD_LIBRARY_PATH. PyTorch installs it as "
                  "site-packages/nvidia/nccl/lib/libnccl.so.2\n",
                  dlerror());
     std::exit(kNotHere);

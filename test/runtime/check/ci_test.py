@@ -167,7 +167,7 @@ class WithoutAVerdict(Ci):
         for base, build, saying in (("HEAD~1", "make -s", "HEAD~1 cannot be built"),
                                     ("HEAD~2", "exit 1", "HEAD~2 cannot be built"),
                                     ("HEAD~2", "test -d .git || exit 0; exit 1", "this work tree cannot be built"),
-                                    ("nonexistent", "make -s", "there is no commit nonexistent")):
+                                    ("nonexistent", "make -s", "commit nonexistent does not exist")):
             with self.subTest(base=base, build=build):
                 self.assertIn(saying, self.gate("./app", base=base, build=build, expect=(INCONCLUSIVE,)))
         self.environment["GPUPROF"] = "/nonexistent/gpuprof"
