@@ -21,8 +21,8 @@ ENGINES = [overhead.Variant(name, [f"--stacks={name}"], {}) for name in ("inproc
 VARIANTS = [overhead.NATIVE, NONE, *ENGINES]
 DEPTHS = (20, 60, 120)
 PATTERN = r"(\d+) ns per launch \(median"
-# Each key names the frames that differ from those of the previous launch. same: no frame; leaves: the innermost frame;
-# climb: the eleven innermost frames.
+# Each key stands for the frames that differ from those of the previous launch. With "same", no frame
+# differs. With "leaves", the innermost frame differs. With "climb", the eleven innermost frames differ.
 SHAPES = {"same": [], "leaves": ["--leaves", "16"]}
 CLIMBING = {"climb": ["--leaves", "16", "--climb", "10"]}
 

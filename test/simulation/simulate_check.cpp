@@ -276,7 +276,7 @@ void few_kernels(Table& table) {
       table.at_most("one kernel in the program, unchanged: alarms", alarms, 2);
     }
   }
-  // On a noisy machine, 3 kernels of which one is 50% slower should rarely pass.
+  // If one of 3 kernels is 50% slower, a check should rarely pass, even on a noisy machine.
   for (const double level : {0.05, 0.1, 0.2}) {
     for (const size_t runs : {5, 8}) {
       const Noise box{.shape = Shape::heavy, .run = level, .common = level};
@@ -336,7 +336,8 @@ void all_alike(Table& table) {
   }
 }
 
-// Slows most kernels, which looks like a common factor of the run. The total is too noisy to show the difference.
+// Slows most kernels. The check may mistake this for a common factor of the run. The total is too noisy to show the
+// difference.
 void most_slower(Table& table) {
   constexpr size_t kAll = 12;
   constexpr size_t kSlower = 7;

@@ -79,7 +79,7 @@ struct Sampler {
 
 struct Sampling {
   std::mutex mutex;
-  std::map<uint32_t, Sampler> samplers;                         // by context id
+  std::map<uint32_t, Sampler> samplers;                         // key: context id
   std::map<uint32_t, uint64_t> code;                            // CRC of the code, by module id
   std::map<std::pair<uint32_t, std::string>, char*> functions;  // one entry per name and module load
 };

@@ -55,8 +55,8 @@ struct Context {
 struct Sass {
   std::mutex mutex;
   bool initialized = false;
-  std::map<uint32_t, std::vector<size_t>> configured;  // by device
-  std::map<uint32_t, Context> contexts;                // by id
+  std::map<uint32_t, std::vector<size_t>> configured;  // key: device index
+  std::map<uint32_t, Context> contexts;                // key: context id
   std::set<std::string> names;                         // never freed, as in the real library
 };
 

@@ -12,7 +12,7 @@ KERNELS = {(("main", f"layer{i % 4}", "launch"), f"kernel_{i}"): (100, 40_000_00
 def write(path, work=None, *, noise=0.002, seed=0, version="3.0", device="NVIDIA H200", driver="NVIDIA 580.65.06",
           commit="", command="./app", host="node1", exit_status="0", lost=0, whole=True, counts_only=False, start=None,
           stalls=None, dropped=0, window_ns=0, meta=()):
-    """Returns one run. Each cost of `work` varies by the relative `noise`. `stalls`: {kernel: {reason: samples}}."""
+    """Returns one run. Each cost of `work` varies by the relative `noise`. `stalls` is {kernel: {reason: samples}}."""
     chance = random.Random(f"{seed}")
     start = next(STARTS) if start is None else start
     lines = [f"GPUPROF;{version}", f"META;command;{command}", f"META;host;{host}", "META;start_ns;1000",

@@ -154,7 +154,7 @@ def run_machine(suite, more):
 
 
 class Jobs:
-    """Tests that run on each kernel. `suite`: the Debian suite of the kernel; `more`: a script with further recordings."""
+    """Tests that run on each kernel. `suite` is the Debian suite of the kernel. `more` is a script with more recordings."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,8 +1,10 @@
 /* Loads kernels through Level Zero on a driver without a device. Runs code at their addresses on the fake xe, with
  * known stall samples.
  * arguments: two zebins
- * environment: FAKE_GPU, its device node; OTHER_PROCESS: use only the second zebin; WAIT_FOR: a file to wait for after
- * Level Zero has been initialized */
+ * environment:
+ *   FAKE_GPU       device node of the fake GPU
+ *   OTHER_PROCESS  use only the second zebin
+ *   WAIT_FOR       a file to wait for after Level Zero has been initialized */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

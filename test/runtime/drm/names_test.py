@@ -82,7 +82,7 @@ def files():
 
 
 class Sample(collections.namedtuple("Sample", "process path kernel offset line text reason flags")):
-    """process: 0 for the first one; path: the function of named.c; line: source line, 0 if unknown"""
+    """`process` is 0 for the first process. `path` is the function of named.c. `line` is the source line, 0 if unknown."""
 
 
 class Names(rig.RuntimeTest):

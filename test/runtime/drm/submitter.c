@@ -1,7 +1,11 @@
 /* Submits a known number of jobs of known durations to the fake GPU, from known functions, and prints the GPU's own
  * counts. usage: submitter [COMMAND...]     COMMAND is run first, as a child
- * environment: FAKE_GPU, its device node; DIE: die of SIGKILL in the middle; HANG: submit a job that takes an hour and
- * wait for it; COST=N: print the median time of N submissions; WARM_UP: a file; warm_up() submits jobs until it exists
+ * environment:
+ *   FAKE_GPU  device node of the fake GPU
+ *   DIE       die of SIGKILL in the middle
+ *   HANG      submit a job that takes an hour, and wait for it
+ *   COST=N    print the median time of N submissions
+ *   WARM_UP   a file; submit jobs until the file exists
  */
 #include <fcntl.h>
 #include <signal.h>

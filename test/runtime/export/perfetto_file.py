@@ -10,7 +10,7 @@ import struct
 import sys
 import zlib
 
-# message: {field number: (name, type)}; "repeated" fields are lists. An unknown field is an error.
+# Maps a message to {field number: (name, type)}. "repeated" fields are lists. An unknown field is an error.
 SCHEMA = {
     "Trace": {1: ("packet", "repeated TracePacket")},
     "TracePacket": {6: ("clock_snapshot", "ClockSnapshot"), 8: ("timestamp", "uint64"),

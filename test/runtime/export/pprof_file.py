@@ -7,7 +7,7 @@
 import gzip
 import sys
 
-# message: {field number: (name, type)}; "repeated" fields are lists. A capitalized type is a message.
+# Maps a message to {field number: (name, type)}. "repeated" fields are lists. A capitalized type is a message.
 SCHEMA = {
     "Profile": {1: ("sample_type", "repeated ValueType"), 2: ("sample", "repeated Sample"),
                 3: ("mapping", "repeated Mapping"), 4: ("location", "repeated Location"),

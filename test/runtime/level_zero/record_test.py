@@ -19,8 +19,8 @@ class LevelZero(ze_rig.LevelZeroTest):
                 self.assert_exact(*self.record_app(case, "50"))
 
     def test_two_drivers_are_recorded_with_both_loader_modes(self):
-        # How a loader with two drivers finds the driver of a handle. 0: it wraps the handles; 1 (default since 1.24): the handle
-        # leads to the driver's functions.
+        # How a loader with two drivers finds the driver of a handle. 0: the loader wraps the handles. 1 (default since loader
+        # 1.24): the handle leads to the driver's functions.
         for by_handle in ("0", "1"):
             for case in ("immediate", "regular_with_events", "copies", "devices"):
                 for drivers in ((DRIVER,), (DRIVER, SECOND_DRIVER)):

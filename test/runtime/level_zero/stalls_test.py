@@ -13,7 +13,7 @@ import rig
 import ze_rig
 from ze_rig import APP, DRIVER, SECOND_DRIVER, function_in
 
-# Samples that each launch leaves in the test driver: {kernel: {(offset, reason): samples}}.
+# Samples that each launch leaves in the test driver, as {kernel: {(offset, reason): samples}}.
 LEAVES = {"light": {(0x10, "active"): 1, (0x10, "sbid"): 3, (0x38, "send"): 2},
           "heavy": {(0x40, "active"): 4, (0x40, "dist_acc"): 4, (0x40, "sync"): 1, (0x48, "sbid"): 10}}
 SITES = ("relax", "smooth")
@@ -62,7 +62,7 @@ class Stalls(ze_rig.LevelZeroTest):
     def test_samples_of_two_kernels_have_their_call_paths(self):
         profile, _, stderr = self.record_stalls("stalls", 40)
         self.assert_samples(profile, {("relax", "mock GPU 0", "light"): 40, ("smooth", "mock GPU 0", "heavy"): 40}, stderr)
-        self.assertEqual(sum(row[3] for row in profile.gpu()), 80, "the work is told as without samples")
+        self.assertEqual(sum(row[3] for row in profile.gpu()), 80, "sampling changes no GPU record")
         self.assert_works_differ(profile)
         self.assertEqual([profile.strings()[row[2]] for row in profile.of("SAMPLING")], ["ns"])
         self.assertEqual({int(row[1]) for row in profile.of("SAMPLING")}, {PERIOD_NS})
@@ -128,7 +128,7 @@ class Stalls(ze_rig.LevelZeroTest):
         self.assertEqual({key[:3] for key in found}, {("relax", "mock GPU 0", "light")}, stderr)
         launches = sum(found.values()) // 6
         self.assertEqual(sum(found.values()), 6 * launches)
-        self.assertIn(launches, range(3, 8), "of the launches after it")
+        self.assertIn(launches, range(3, 8), "number of sampled launches after the loss of the device")
         self.assertEqual(self.stall_meta(profile, "reopened"), ["1"])
 
     def test_a_killed_program_keeps_the_samples_that_were_read(self):

@@ -200,7 +200,7 @@ def burst_counted(matrix):
     losses = recording.profile.losses()
     stacks = losses["stack_not_taken"]
     lost = recording.profile.lost_work()
-    require(stacks > 0 and lost > 0, "there was room for all records")
+    require(stacks > 0 and lost > 0, "no GPU record was lost, or no stack was lost")
     without = recording.profile.coverage().get("without_stack", 0)
     synchronizations = 1  # a synchronization has a stack, but no GPU record
     require_between(without, stacks, without + lost + synchronizations, "stacks lost")

@@ -61,7 +61,7 @@ def device_launches(matrix):
     require("can launch other kernels" in recording.stderr, "record does not say that kernels launch kernels")
     quiet = matrix.record(matrix.platform.variants())
     require(not any(key.endswith("note.device_launches") for key in quiet.profile.meta()),
-            "META speaks of kernels that launch kernels where there are none")
+            "META reports kernels that launch kernels, but this program has no such kernels")
 
 
 @row(1, "copies-fills")

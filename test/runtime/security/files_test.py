@@ -14,8 +14,8 @@ import wire_recorder
 MEBI = 1 << 20
 
 # A target that connects like an injection library, and sends GPU work whose stacks are in the given files. Its only
-# argument: {modules: [path], perf_map: bytes, anonymous: whether to have code in anonymous memory}. Each module has one
-# frame, at its address 0x1010.
+# argument is a JSON object. `modules` is a list of paths, `perf_map` is a number of bytes, and `anonymous` says whether the
+# target has code in anonymous memory. Each module has one frame, at its address 0x1010.
 CLIENT = wire_recorder.WIRE_LAYOUT + r"""
 import array, ctypes, json, mmap, os, socket, struct, sys, time
 plan = json.loads(sys.argv[1])

@@ -66,7 +66,7 @@ class Terminal(rig.RuntimeTest):
         try:
             self.shown += os.read(terminal, 65536)
         except (BlockingIOError, OSError):
-            pass  # there is no data, or no process has the terminal open
+            pass  # the terminal has no data, or no process has it open
         return self.shown
 
     def ended(self, pid):

@@ -1,7 +1,9 @@
 // Records with sources in the recorder's own process, as with a backend that reads a device or the kernel.
 // usage: record_sources FOLDER PROFILE OPTION... -- COMMAND...
-//   --paused: recording begins at SIGUSR1; --fail: the second source cannot be started; --whole: no sample is dropped;
-//   --bpf, --none: the stack engine
+//   --paused       recording begins at SIGUSR1
+//   --fail         the second source cannot be started
+//   --whole        no sample is dropped
+//   --bpf, --none  the stack engine
 
 #include <sys/wait.h>
 

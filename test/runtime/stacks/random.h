@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 struct Walk {
-  uint64_t state;  // of the random generator
+  uint64_t state;  // state of the random number generator
   int left;        // calls that remain before the launch
   const char* kernel;
 };

@@ -63,7 +63,7 @@ class Symbols:
 
 
 class Recorded:
-    """The launches in a profile: {kernel: {stack: launches}}. A stack is a tuple of Frames, outermost first."""
+    """The launches in a profile, as {kernel: {stack: launches}}. A stack is a tuple of Frames, outermost first."""
 
     def __init__(self, profile, symbols=None):
         stacks = {key: tuple(self.frame(frame, symbols) for frame in frames) for key, frames in profile.stacks.items()}

@@ -294,7 +294,7 @@ TEST_CASE("coverage is the share of GPU work with a stack") {
 }
 
 TEST_CASE("errors are reported in the order of the lines, even if records are queued") {
-  const std::string stall = "EUSTALL;0;1;8;0;0;1;0\n";  // there is no GPU_PLACE 8
+  const std::string stall = "EUSTALL;0;1;8;0;0;1;0\n";  // GPU_PLACE 8 is undefined
   for (const char* after : {"GPU;0;99;1;1;1;1;1;0;0\n", "SHARE;0;99;1;1\n", "LAUNCH;0;99;1\n", "EVENT;99;1;1;1;0;0;0\n",
                             "GPU_PLACE;8;0;0;0;0\n", "rubbish\n", "WINDOW;2;1\n"}) {
     CHECK(aggregate_error(kAggregateBase + stall + after) == "p.txt:18: GPU_PLACE 8 is not defined");

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 namespace {
 
 const OutputOptions kKeepOld{.keep_old = true, .mode = 0644, .stop = {}};
-constexpr uid_t kOther = 12345;  // a user who need not exist
+constexpr uid_t kOther = 12345;  // a user id that need not exist
 
 // Creates a temporary folder. Its path has no symbolic links, because messages show resolved paths.
 class Folder {

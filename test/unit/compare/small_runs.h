@@ -13,7 +13,7 @@
 namespace gpuprof::test {
 
 struct Launches {
-  std::string path;  // "main;step;gemm": functions, outermost first, then the kernel
+  std::string path;  // functions, outermost first, then the kernel, such as "main;step;gemm"
   uint64_t ns = 0;
   uint64_t count = 1;
 };

@@ -104,7 +104,7 @@ TEST_CASE("svg: the picture refers to no external resource") {
   CHECK(count_of(text, "http") == 3);  // the namespace of SVG (twice) and of XHTML, which are never fetched
   CHECK(count_of(text, "@import") == 0);
   CHECK(count_of(text, "url(") == 0);
-  // The script sets "href: address" only on the link by which the user saves a file. There is no other "href".
+  // Each "href" is the "href: address" that the script sets on the link by which the user saves a file.
   CHECK(count_of(text, "href") == count_of(text, "href: address"));
 }
 

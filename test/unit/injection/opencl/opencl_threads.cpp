@@ -37,7 +37,7 @@ struct Work {
   bool memory;
 };
 
-// Creates `launches` buffers, of which up to 50 exist at a time. Each is also retained and released once.
+// Creates `launches` buffers. Up to 50 of them exist at a time. Each is also retained and released once.
 void allocate_all(const Work& work) {
   std::vector<cl_mem> held;
   const auto release_held = [&] {

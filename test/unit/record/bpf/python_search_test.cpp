@@ -54,7 +54,7 @@ TEST_CASE("an interpreter is read from memory, and its only thread is found") {
   const char* wanted = std::getenv("GPUPROF_TEST_PYTHON");
   const Python process(wanted != nullptr ? wanted : "python3");
   if (!process.runs()) {
-    std::cerr << "skipped: there is no python3\n";
+    std::cerr << "skipped: python3 is not installed\n";
     return;
   }
   ProcessMaps maps(static_cast<uint32_t>(process.pid()), gpuprof::symbolize::make_file_cache());

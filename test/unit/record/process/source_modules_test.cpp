@@ -212,7 +212,7 @@ TEST_CASE("a source's mapping change causes a new read, but at a limited rate") 
   gpuprof::test::Rig rig;
   rig.correlator.on_mappings(99);  // no source has this id
   Files files;
-  bool too_soon = false;  // true: the second on_mappings() came within 100 ms; false: this process was delayed
+  bool too_soon = false;  // the second on_mappings() came within 100 ms; if not, the loop tries again
   for (int i = 0; i < 100 && !too_soon; ++i) {
     ::usleep(120'000);
     const uint64_t begin = gpuprof::monotonic_ns();
