@@ -63,8 +63,8 @@ class Diff : public Command {
     add_lenient_flag(app, lenient_);
     stacks_.declare(app);
     app.footer(
-        "Usage: gpuprof diff [options] OLD NEW\n"
-        "       gpuprof diff [options] OLD... -- NEW...\n"
+        "Usage: gpuprof diff [OPTIONS] OLD NEW\n"
+        "       gpuprof diff [OPTIONS] OLD... -- NEW...\n"
         "For several runs per side, diff shows means. Kernels, functions and paths match by name, then by a similar "
         "name, then by the code location that launches them. Exit code: 0 if the profiles could be compared, "
         "whatever the differences.");

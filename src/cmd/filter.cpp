@@ -86,7 +86,8 @@ class FilterCommand : public Command {
     RETURN_IF_ERROR(written);
     if (selected_window &&
         !(selected_window->from_ns == window_.chosen()->from_ns && selected_window->to_ns == window_.chosen()->to_ns)) {
-      log::info("the window was widened to complete time slices: " + analyze::window_text(*selected_window));
+      log::info("the window was widened to complete time slices: " + analyze::window_text(*selected_window) +
+                "; `gpuprof record --interval` sets their length");
     }
     if (!left_out.empty()) {
       log::info("lines left out, because the filter cannot decide whether they match: " + left_out);
@@ -96,34 +97,22 @@ class FilterCommand : public Command {
   }
 
  private:
-  void given(Aspect aspect, const std::string& words) {
-    conditions_.words.at(static_cast<size_t>(aspect)) = words;
-    conditions_.text.append(conditions_.text.empty() ? "" : " ").append(words);
-  }
+  void given(Aspect aspect, const std::string& words) { conditions_.words.at(static_cast<size_t>(aspect)) = words; }
 
   Status choose() {
     RETURN_IF_ERROR(window_.check());
     conditions_.window = window_.chosen();
     if (const auto& window = conditions_.window) {
-      std::string words = window->from_ns > 0 || !window->has_end()
-                              ? "--from " + analyze::exact_seconds(window->from_ns)
-                              : std::string();
-      if (window->has_end()) {
-        words.append(words.empty() ? "" : " ").append("--to " + analyze::exact_seconds(window->to_ns));
-      }
-      given(Aspect::time, words);
+      given(Aspect::time, analyze::window_options(*window));
     }
     RETURN_IF_ERROR(take_process());
     RETURN_IF_ERROR(take_ranges(Aspect::rank, "--rank", rank_, conditions_.ranks));
     RETURN_IF_ERROR(take_ranges(Aspect::device, "--device", device_, conditions_.devices));
     RETURN_IF_ERROR(take_pattern(Aspect::path, "--path", path_, conditions_.path));
     RETURN_IF_ERROR(take_pattern(Aspect::kernel, "--kernel", kernel_, conditions_.kernel));
-    if (conditions_.text.empty()) {
+    if (conditions_.text().empty()) {
       return Error{"no filter was given",
                    "choose some of --from, --to, --process, --rank, --device, --path and --kernel", kExitUsage};
-    }
-    if (conditions_.inverted) {
-      conditions_.text = "--not " + conditions_.text;
     }
     return {};
   }

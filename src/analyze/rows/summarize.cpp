@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analyze/merge/recordings.h"
 #include "analyze/names/labels.h"
 #include "analyze/names/zebin_kernels.h"
 #include "analyze/paths/call_path.h"
@@ -192,11 +193,12 @@ std::vector<DeviceLine> device_lines(const Aggregate& rows) {
     }
     const auto& [weight, busy_ns, idle_ns] = use->second;
     DeviceLine line{device_label(rows.tables, device.id), weight, busy_ns, idle_ns, busy_ns + idle_ns};
-    // `overlap` is not set without END, because the last WINDOW lines may be missing, nor for a selected window,
-    // because idle time may have begun before it.
-    line.overlap = is_merged(rows.tables) && rows.info.complete && !rows.window && rows.window_ns > 0 &&
-                   line.wall_ns > rows.window_ns;
-    if (line.overlap) {
+    // Without END, the last WINDOW lines may be missing. An interval of idle time counts in the slice in which it ends,
+    // so a selected window may contain idle time from before it.
+    if (is_merged(rows.tables) && rows.info.complete && !rows.window && rows.window_ns > 0 &&
+        line.wall_ns > rows.window_ns) {
+      const auto& meta = rows.info.meta;
+      line.overlap = meta.count(std::string(kRecordingKey)) + meta.count(std::string(kRecordingPartKey)) != 1;
       line.wall_ns = rows.window_ns;
       line.idle_ns = line.wall_ns - std::min(line.wall_ns, busy_ns);
     }

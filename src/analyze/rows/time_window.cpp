@@ -40,6 +40,14 @@ std::string exact_seconds(uint64_t ns) {
   return text + "s";
 }
 
+std::string window_options(const TimeWindow& window) {
+  std::string text = window.from_ns > 0 || !window.has_end() ? "--from " + exact_seconds(window.from_ns) : "";
+  if (window.has_end()) {
+    text.append(text.empty() ? "" : " ").append("--to ").append(exact_seconds(window.to_ns));
+  }
+  return text;
+}
+
 std::string window_text(const TimeWindow& window) {
   const std::string from = "from " + exact_seconds(window.from_ns);
   return window.has_end() ? from + " to " + exact_seconds(window.to_ns) : from + " on";

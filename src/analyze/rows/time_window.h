@@ -32,6 +32,9 @@ TimeWindow window_of(const SliceRange& slices, uint64_t interval_ns);
 // Returns a time as options accept it, such as "12.4s", without rounding.
 std::string exact_seconds(uint64_t ns);
 
+// Returns "--from 2s --to 3.5s", without --from 0s if the window has an end.
+std::string window_options(const TimeWindow& window);
+
 // Returns "from 2s to 3.5s", or "from 2s on" without an end.
 std::string window_text(const TimeWindow& window);
 

@@ -20,11 +20,23 @@ bool has(const NumberRanges& ranges, std::optional<uint64_t> number) {
                                [&](const auto& range) { return range.first <= *number && *number <= range.second; });
 }
 
+std::string text_of(const std::array<std::string, kAspects>& words, bool inverted) {
+  std::string text;
+  for (const std::string& word : words) {
+    text.append(text.empty() || word.empty() ? "" : " ").append(word);
+  }
+  return inverted && !text.empty() ? "--not " + text : text;
+}
+
 bool is_about_process(const p::Record& row) {
   return std::holds_alternative<p::Loss>(row) || std::holds_alternative<p::Coverage>(row);
 }
 
 }  // namespace
+
+std::string Conditions::text() const {
+  return text_of(words, inverted);
+}
 
 Filter::Filter(const Conditions& conditions, RecordSink sink)
     : conditions_(conditions),
@@ -62,7 +74,7 @@ Status Filter::take_row(const p::Record& row) {
   }
   if (!part_) {
     part_.emplace(whole_, sink_, SubsetMeta{});
-    RETURN_IF_ERROR(part_->begin({{std::string(kFilterKey), conditions_.text}}));
+    RETURN_IF_ERROR(part_->begin({{std::string(kFilterKey), kept_text()}}));
   }
   return part_->add(row);
 }
@@ -186,22 +198,33 @@ std::string Filter::left_out() const {
   return text;
 }
 
+// Returns the conditions with the time that was really kept, because slices cannot be split.
+std::string Filter::kept_text() const {
+  auto words = conditions_.words;
+  if (const auto window = selected_window()) {
+    words.at(static_cast<size_t>(Aspect::time)) = window_options(*window);
+  }
+  return text_of(words, conditions_.inverted);
+}
+
 Error Filter::nothing() const {
   if (rows_ == 0) {
     return {"the profile holds no records to filter", "`gpuprof report` shows what the profile contains", kExitNothing};
   }
   if (conditions_.inverted) {
-    return {"no record is left: except for records without the tested fields, all match " + conditions_.text,
+    return {"no record is left: except for records without the tested fields, all match " + conditions_.text(),
             "leave out --not", kExitNothing};
   }
   for (size_t i = 0; i < kAspects; ++i) {
     if (conditions_.has(static_cast<Aspect>(i)) && matched_.at(i) == 0) {
       return {"nothing is left: no record matches " + conditions_.words.at(i),
-              "`gpuprof report --top 0 --full` lists kernels, call paths and devices, `flame --by` processes and ranks",
+              static_cast<Aspect>(i) == Aspect::time ? "`gpuprof flame --time-series FILE` shows when there was work"
+                                                     : "`gpuprof report --top 0 --full` lists kernels, call paths and "
+                                                       "devices, `flame --by` processes and ranks",
               kExitNothing};
     }
   }
-  return {"nothing is left: no record matches all of " + conditions_.text, "leave one of them out", kExitNothing};
+  return {"nothing is left: no record matches all of " + conditions_.text(), "leave one of them out", kExitNothing};
 }
 
 Status Filter::finish() {

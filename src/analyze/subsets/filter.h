@@ -35,11 +35,11 @@ struct Conditions {
   std::optional<Pattern> path;    // a frame label of the CPU stack must match
   std::optional<Pattern> kernel;  // the name of the work item must match
   bool inverted = false;          // true: keep only the records that do not fulfil the conditions
-  std::string text;               // the conditions as the user wrote them, for META
   // Indexed by Aspect: the user's option, for messages; empty if the option was not given.
   std::array<std::string, kAspects> words;
 
   [[nodiscard]] bool has(Aspect aspect) const { return !words.at(static_cast<size_t>(aspect)).empty(); }
+  [[nodiscard]] std::string text() const;  // all options as the user wrote them; empty without conditions
 };
 
 class Filter {
@@ -70,6 +70,7 @@ class Filter {
   [[nodiscard]] bool is_of_time(uint64_t slice) const;
   [[nodiscard]] std::vector<profile::Window> kept_windows() const;
   [[nodiscard]] Error nothing() const;
+  [[nodiscard]] std::string kept_text() const;
 
   const Conditions& conditions_;
   RecordSink sink_;

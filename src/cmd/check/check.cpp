@@ -1,8 +1,8 @@
-// gpuprof check [options] OLD... -- NEW...                     compares recorded profiles, one per run
-// gpuprof check [options] --runs K -- COMMAND --- COMMAND      records both commands and compares them
-// gpuprof check [options] --self K -- COMMAND                  measures the noise of one command
-// gpuprof check [options] --baseline FOLDER ...                compares with an earlier commit
-// gpuprof check [options] --function REGEX --max TIME FILE...  checks an absolute budget
+// gpuprof check [OPTIONS] OLD... -- NEW...                     compares recorded profiles, one per run
+// gpuprof check [OPTIONS] --runs K -- COMMAND --- COMMAND      records both commands and compares them
+// gpuprof check [OPTIONS] --self K -- COMMAND                  measures the noise of one command
+// gpuprof check [OPTIONS] --baseline FOLDER ...                compares with an earlier commit
+// gpuprof check [OPTIONS] --function REGEX --max TIME FILE...  checks an absolute budget
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -41,11 +41,11 @@ class Check final : public Command {
   void declare(CLI::App& app) override {
     app_ = &app;
     app.footer(
-        "Usage: gpuprof check [options] OLD... -- NEW...\n"
-        "       gpuprof check [options] --runs K -- COMMAND --- COMMAND\n"
-        "       gpuprof check [options] --self K -- COMMAND\n"
-        "       gpuprof check [options] --baseline FOLDER [--save] --runs K -- COMMAND\n"
-        "       gpuprof check [options] --function REGEX --max TIME FILE...\n"
+        "Usage: gpuprof check [OPTIONS] OLD... -- NEW...\n"
+        "       gpuprof check [OPTIONS] --runs K -- COMMAND --- COMMAND\n"
+        "       gpuprof check [OPTIONS] --self K -- COMMAND\n"
+        "       gpuprof check [OPTIONS] --baseline FOLDER [--save] --runs K -- COMMAND\n"
+        "       gpuprof check [OPTIONS] --function REGEX --max TIME FILE...\n"
         "Exit codes: 0 pass, 1 regression, 2 unusable input, 125 inconclusive (git bisect run skips the commit).");
     declare_runs(app);
     declare_baseline(app);

@@ -46,8 +46,9 @@ CommandDescription describe(const Entry& entry) {
   const auto command = entry.make();
   Levels levels;
   declare_all(app, *command, levels);
-  CommandDescription out{entry.name, entry.summary, usage_line(app), app.get_footer(), {}, app.get_prefix_command(),
-                         {}};
+  HelpParts parts = help_parts(app);
+  CommandDescription out{
+      entry.name, entry.summary, std::move(parts.usage), std::move(parts.footer), {}, app.get_prefix_command(), {}};
   out.takes_files = app.get_allow_extras();
   out.options = describe_options(app);
   std::stable_partition(out.options.begin(), out.options.end(), [](const auto& option) { return !option.is_common; });

@@ -33,7 +33,7 @@ struct OptionDescription {
 struct CommandDescription {
   std::string name;
   std::string summary;
-  std::string usage;  // for example "gpuprof record [OPTIONS] -- COMMAND [ARGS...]"
+  std::vector<std::string> usage;  // for example "gpuprof record [OPTIONS] -- COMMAND [ARGS...]"
   std::string footer;
   bool takes_files = false;  // the command accepts file names that `options` does not list
   // After "--", a command line follows. For check, it may also be profiles.

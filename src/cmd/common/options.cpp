@@ -21,6 +21,9 @@ namespace {
 
 constexpr size_t kWidth = 80;
 constexpr size_t kTextColumn = 26;
+constexpr const char* kTime = "TIME";
+constexpr std::string_view kUsage = "Usage: ";
+constexpr std::string_view kNextUsage = "       ";
 constexpr const char* kMore = "more";      // group of the options that only --help-all shows
 constexpr const char* kAlways = "always";  // group of the options for help and log levels
 
@@ -60,16 +63,20 @@ class HelpText : public CLI::Formatter {
  public:
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
     (void)name;
-    std::string text = wrapped("", app->get_description(), 0) + "\nUsage: " + usage_line(*app) + "\n\n";
+    const HelpParts parts = help_parts(*app);
+    std::string text = wrapped("", app->get_description(), 0) + "\n";
+    for (const std::string& line : parts.usage) {
+      text.append(&line == &parts.usage.front() ? kUsage : kNextUsage).append(line).append("\n");
+    }
+    text += "\n";
     text += options(*app, "Options", "");
     if (mode == CLI::AppFormatMode::All) {
       text += options(*app, "More options", kMore);
     }
     text += options(*app, "Options of all commands", kAlways);
-    const std::string footer = app->get_footer();
-    for (size_t at = 0; at < footer.size();) {
-      const size_t end = std::min(footer.find('\n', at), footer.size());
-      text += wrapped("", footer.substr(at, end - at), 0);
+    for (size_t at = 0; at < parts.footer.size();) {
+      const size_t end = std::min(parts.footer.find('\n', at), parts.footer.size());
+      text += wrapped("", parts.footer.substr(at, end - at), 0);
       at = end + 1;
     }
     return text;
@@ -141,7 +148,7 @@ CLI::Option* add_duration_option(CLI::App& app, const std::string& names, uint64
     }
     value_ns = *ns;
   };
-  return app.add_option_function<std::string>(names, take, text)->type_name("TIME");
+  return app.add_option_function<std::string>(names, take, text)->type_name(kTime);
 }
 
 std::string options_given(const CLI::App& app, std::initializer_list<const char*> but) {
@@ -258,7 +265,7 @@ Error unusable_arguments(const CLI::App& app, const CLI::ParseError& error) {
     const bool reads_one = app.get_option_no_throw("--input") != nullptr;
     return {"unexpected argument '" + escaped(list.substr(list.rfind(' ') + 1)) + "'",
             (reads_one ? "give one profile; gpuprof merge combines several, and gpuprof diff compares two; "
-                       : "usage: " + usage_line(app) + "; ") +
+                       : "usage: " + help_parts(app).usage.front() + "; ") +
                 help,
             kExitUsage};
   }
@@ -330,7 +337,21 @@ std::string full_text(const CLI::Option& option) {
   return option.get_description() + (named ? "" : words);
 }
 
-std::string usage_line(const CLI::App& app) {
+HelpParts help_parts(const CLI::App& app) {
+  HelpParts parts{{}, app.get_footer()};
+  const auto options = app.get_options();
+  if (std::any_of(options.begin(), options.end(), [](const auto* option) { return value_word(*option) == kTime; })) {
+    parts.footer.append(parts.footer.empty() ? "" : "\n")
+        .append("A TIME is like 200ms, 2s or 1m. Without a unit, it is in seconds.");
+  }
+  for (std::string_view prefix = kUsage; parts.footer.starts_with(prefix); prefix = kNextUsage) {
+    const size_t end = std::min(parts.footer.find('\n'), parts.footer.size());
+    parts.usage.push_back(parts.footer.substr(prefix.size(), end - prefix.size()));
+    parts.footer.erase(0, end + 1);
+  }
+  if (!parts.usage.empty()) {
+    return parts;
+  }
   std::string text = app.get_name() + " [OPTIONS]";
   for (const CLI::Option* option : app.get_options([](const CLI::Option* o) { return o->get_positional(); })) {
     const std::string name = option->get_name(true);
@@ -338,7 +359,8 @@ std::string usage_line(const CLI::App& app) {
     const std::string word = name.starts_with("FILE") ? "FILE" : name;
     text.append(option->get_required() ? " " + word + (many ? "..." : "") : " [" + word + "]");
   }
-  return text + (app.get_prefix_command() ? " -- COMMAND [ARGS...]" : "");
+  parts.usage.push_back(text + (app.get_prefix_command() ? " -- COMMAND [ARGS...]" : ""));
+  return parts;
 }
 
 }  // namespace gpuprof::cmd

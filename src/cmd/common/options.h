@@ -64,7 +64,7 @@ struct Levels {
 // Declares the options of `command` and those of all commands. Formats --help and --help-all in 80 columns.
 void declare_all(CLI::App& app, Command& command, Levels& levels);
 
-// These functions describe an option. usage_line() describes a command: "gpuprof record [OPTIONS] -- COMMAND ...".
+// These functions describe an option. help_parts() describes a command.
 bool is_basic(const CLI::Option& option);
 bool is_common(const CLI::Option& option);
 std::vector<std::string> value_words(const CLI::Option& option);  // possible values; empty if they are not known
@@ -72,6 +72,13 @@ std::vector<std::string> value_words(const CLI::Option& option);  // possible va
 std::string value_word(const CLI::Option& option);
 // Returns the description, and the possible values unless value_word() lists them.
 std::string full_text(const CLI::Option& option);
-std::string usage_line(const CLI::App& app);
+
+// If the footer starts with lines like "Usage: gpuprof diff OLD NEW", `usage` has these lines, and `footer` the others.
+// Otherwise, `usage` has one line that is made from the options.
+struct HelpParts {
+  std::vector<std::string> usage;  // each like "gpuprof record [OPTIONS] -- COMMAND [ARGS...]"; never empty
+  std::string footer;
+};
+HelpParts help_parts(const CLI::App& app);
 
 }  // namespace gpuprof::cmd

@@ -85,7 +85,11 @@ std::string options_of(const CommandDescription& command, bool basic) {
 // Formats "gpuprof record [OPTIONS] -- COMMAND". Program and command are bold.
 std::string synopsis(const CommandDescription& command) {
   const std::string name = "gpuprof " + command.name;
-  return bold(name) + plain(std::string_view(command.usage).substr(name.size())) + "\n";
+  std::string text;
+  for (const std::string& line : command.usage) {
+    text.append(text.empty() ? "" : ".br\n").append(bold(name)).append(plain(line.substr(name.size()))).append("\n");
+  }
+  return text;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/text/hints.h"
 #include "record/bpf/bpf_object.h"
 #include "record/bpf/loader_probe.h"
 #include "record/bpf/python_search.h"
@@ -91,7 +92,8 @@ Result<BpfLink> attach_uprobe(bpf_program* program, const std::string& path, uin
   options.bpf_cookie = cookie;
   bpf_link* link = bpf_program__attach_uprobe_opts(program, pid, path.c_str(), offset, &options);
   if (link == nullptr) {
-    return bpf_error("cannot attach a uprobe to " + path, errno, kBpfStacksHint);
+    return bpf_error("cannot attach a uprobe to " + path, errno,
+                     errno == ESRCH ? hints::kNameLiveProcess : kBpfStacksHint);
   }
   return BpfLink(link);
 }

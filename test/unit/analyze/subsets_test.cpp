@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analyze/rows/summarize.h"
 #include "analyze/subsets/filter.h"
 #include "analyze/subsets/split.h"
 #include "catch.h"
@@ -101,16 +102,14 @@ const char* const kJob =
 Conditions rank_conditions(uint64_t rank) {
   Conditions conditions;
   conditions.ranks = NumberRanges{{rank, rank}};
-  conditions.text = "--rank " + std::to_string(rank);
-  conditions.words.at(static_cast<size_t>(Aspect::rank)) = conditions.text;
+  conditions.words.at(static_cast<size_t>(Aspect::rank)) = "--rank " + std::to_string(rank);
   return conditions;
 }
 
 Conditions window_conditions(uint64_t from_ns, uint64_t to_ns) {
   Conditions conditions;
   conditions.window = TimeWindow{from_ns, to_ns};
-  conditions.text = "--from";
-  conditions.words.at(static_cast<size_t>(Aspect::time)) = conditions.text;
+  conditions.words.at(static_cast<size_t>(Aspect::time)) = "--from";
   return conditions;
 }
 
@@ -276,6 +275,7 @@ TEST_CASE("a filtered profile names its filter and the records that it left out"
   REQUIRE(late);
   CHECK(contains_line(*late, "META;filter.left_out;COVERAGE 3, LATENCY 1"));
   CHECK(contains_line(*late, "WINDOW;1100;1200"));
+  CHECK(contains_line(*late, "META;filter;--from 0.0000001s --to 0.0000002s"));  // the slice that was kept
   CHECK(part_text(test::read_all(*one).info.meta) == "only what matches --rank 0");
 }
 
@@ -287,9 +287,21 @@ TEST_CASE("a filter that matches nothing names the condition that failed") {
   Conditions both = rank_conditions(0);
   both.kernel = Pattern::compile("--kernel", "add").value();
   both.words.at(static_cast<size_t>(Aspect::kernel)) = "--kernel add";
-  both.text += " --kernel add";
   CHECK(filtered(kJob, both).error().message == "nothing is left: no record matches all of --rank 0 --kernel add");
   CHECK(filtered("GPUPROF;3.2\n", both).error().message == "the profile holds no records to filter");
+}
+
+TEST_CASE("idle time from before a subset is no overlap of recordings") {
+  std::string job = std::string(kJob).insert(12, "META;recording;0123456789abcdef0123456789abcdef\n");
+  job.replace(job.find("IDLE;1;2;0;3"), 12, "IDLE;1;2;0;150");
+  const auto late = filtered(job, window_conditions(150, 160));
+  REQUIRE(late);
+  const auto devices = summarize(test::read_all(*late), {}).devices;
+  REQUIRE(devices.size() == 1);
+  CHECK(!devices[0].overlap);
+  CHECK(devices[0].wall_ns == 100);
+  CHECK(devices[0].busy_ns == 7);
+  CHECK(devices[0].idle_ns == 93);
 }
 
 TEST_CASE("subsets of a profile without END have no END") {

@@ -94,7 +94,7 @@ TEST_CASE("sections of a manual page are found by their names") {
   CHECK(manual_part(text, "a end") == "one\n");
   CHECK(manual_part(text, "b end") == "two\n");
   CHECK(manual_part(text, "c end").empty());
-  CommandDescription command{.name = "x", .summary = "-.\\", .usage = "gpuprof x", .footer = "'a' `b`"};
+  CommandDescription command{.name = "x", .summary = "-.\\", .usage = {"gpuprof x"}, .footer = "'a' `b`"};
   const std::string page = command_page(command, "");
   CHECK(page.find("\\-.\\e") != std::string::npos);
   CHECK(page.find("\\(aqa\\(aq \\(gab\\(ga") != std::string::npos);

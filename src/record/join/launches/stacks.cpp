@@ -160,7 +160,7 @@ void Stacks::find_modules(SourceModules& modules, LiveProcesses::Entry& process,
 }
 
 bool Stacks::knows(const LiveImage& image, Number stack) {
-  if (!is_of_source(stack)) {
+  if (!is_of_source(stack) || was_used(image, stack)) {
     return true;
   }
   const auto found = kept_.find(stack);
@@ -194,11 +194,12 @@ NewStack Stacks::to_write(const LiveImage& image, const Kept& stack, Number numb
 }
 
 Stacks::Number Stacks::use(const LiveImage& image, Number stack) {
-  if (stack == 0) {
-    return 0;
+  if (stack == 0 || was_used(image, stack)) {
+    return stack;
   }
   std::unordered_set<Number>& sent = sent_[image.id()];
   if (sent.contains(stack)) {
+    used_[stack % used_.size()] = {image.id(), stack};
     return stack;
   }
   const auto found = kept_.find(stack);

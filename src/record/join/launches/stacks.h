@@ -1,6 +1,7 @@
 // Gives each stack of a source or of the stack engine a number that is unique in the recording.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -86,6 +87,10 @@ class Stacks {
                     std::span<const uint32_t> numbers);
   void keep(KnownStack& told, Kept stack);
   void mark_gone(Number stack);
+  // Returns whether used_ has the stack. If false, use() may have returned it nevertheless.
+  [[nodiscard]] bool was_used(const LiveImage& image, Number stack) const {
+    return used_[stack % used_.size()] == std::pair(image.id(), stack);
+  }
   [[nodiscard]] NewStack to_write(const LiveImage& image, const Kept& stack, Number number) const;
   void drop(bool (*dropped)(const Kept& stack));
   void forget(Owners& owners, uint32_t owner);
@@ -96,6 +101,9 @@ class Stacks {
   Owners processes_;
   std::unordered_map<Number, Kept> kept_;
   std::unordered_map<profile::ProcessId, std::unordered_set<Number>> sent_;
+  // A cache of sent_, which is indexed by the low bits of the stack's number: each GPU record looks its stacks up
+  // twice.
+  std::array<std::pair<profile::ProcessId, Number>, 1024> used_{};
   size_t words_kept_ = 0;
   std::vector<bool> of_source_ = {false};  // indexed by Number: whether a source sent the stack
   // Indexed by Number: whether a source's stack was dropped before its first use.

@@ -67,6 +67,7 @@ class Occupancy {
   };
   struct DeviceState {
     std::vector<Interval> pending;
+    size_t swept = 0;      // this many elements at the front of `pending` have been swept
     bool in_order = true;  // true: `pending` is in order of start time
     std::vector<Interval> running;
     uint64_t swept_to = 0;  // all time before this has been charged
@@ -76,9 +77,13 @@ class Occupancy {
   };
 
   using Pending = std::vector<Interval>::iterator;
+  static Pending pending_of(DeviceState& state) {
+    return state.pending.begin() + static_cast<std::ptrdiff_t>(state.swept);
+  }
 
   void drop_blocked();
-  // Moves the work that starts before `until` to the front, in order of start time. Returns the end of that work.
+  // Moves the pending work that starts before `until` to the front, in order of start time. Returns the end of that
+  // work.
   static Pending take_until(DeviceState& state, uint64_t until);
   void sweep(Device device, DeviceState& state, uint64_t until);
   void run_until(DeviceState& state, uint64_t until);
