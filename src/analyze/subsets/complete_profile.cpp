@@ -31,9 +31,11 @@ RowOwner belongs_to(const R& r, const CompleteProfile& whole) {
   RowOwner row;
   if constexpr (requires { r.work; }) {
     const p::Work* const work = whole.tables().work(r.work);
-    row.work = r.work;
-    row.process = work == nullptr ? p::ProcessId{} : work->process;
-    row.device = work == nullptr ? p::DeviceId{} : work->device;
+    if (index(r.work) != 0) {  // 0: an IDLE record after which no work was launched
+      row.work = r.work;
+      row.process = work == nullptr ? p::ProcessId{} : work->process;
+      row.device = work == nullptr ? p::DeviceId{} : work->device;
+    }
   }
   if constexpr (requires { r.process; }) {
     row.process = r.process;

@@ -52,12 +52,11 @@ Status Filter::take(const p::Record& record) {
 }
 
 Status Filter::take_row(const p::Record& row) {
-  const bool about_process = is_about_process(row);
-  if (conditions_.window && whole_.interval_ns() == 0 && !about_process) {
+  if (conditions_.window && whole_.interval_ns() == 0 && !is_about_process(row)) {
     return Error{"cannot select a time window: the length of the time slices (META interval_ns) is missing",
                  "leave out --from and --to; profiles made by `gpuprof record` contain META interval_ns"};
   }
-  rows_ += about_process ? 0 : 1;
+  rows_ += is_of_work(row) ? 1 : 0;
   Answer answer = judge(row);
   if (answer == Answer::unknown) {
     // Keep LOSS records, because the lost records may have belonged to the subset.
@@ -88,7 +87,7 @@ Filter::Answer Filter::judge(const p::Record& row) {
       continue;
     }
     const Answer one = ask(aspect, where).value_or(Answer::unknown);
-    matched_[i] += one == Answer::yes && !is_about_process(row) ? 1 : 0;
+    matched_[i] += one == Answer::yes && is_of_work(row) ? 1 : 0;
     if (one == Answer::no || answer == Answer::yes) {
       answer = answer == Answer::no ? Answer::no : one;
     }
@@ -212,15 +211,14 @@ Error Filter::nothing() const {
     return {"the profile holds no records to filter", "`gpuprof report` shows what the profile contains", kExitNothing};
   }
   if (conditions_.inverted) {
-    return {"no record is left: except for records without the tested fields, all match " + conditions_.text(),
-            "leave out --not", kExitNothing};
+    return {"nothing is left: all work matches " + text_of(conditions_.words, false), "leave out --not", kExitNothing};
   }
   for (size_t i = 0; i < kAspects; ++i) {
     if (conditions_.has(static_cast<Aspect>(i)) && matched_.at(i) == 0) {
       return {"nothing is left: no record matches " + conditions_.words.at(i),
               static_cast<Aspect>(i) == Aspect::time ? "`gpuprof flame --time-series FILE` shows when there was work"
                                                      : "`gpuprof report --top 0 --full` lists kernels, call paths and "
-                                                       "devices, `flame --by` processes and ranks",
+                                                       "devices, `flame --by process,rank` processes and ranks",
               kExitNothing};
     }
   }

@@ -16,6 +16,11 @@ namespace p = gpuprof::profile;
 
 }  // namespace
 
+bool is_of_work(const p::Record& row) {
+  return !std::holds_alternative<p::Loss>(row) && !std::holds_alternative<p::Coverage>(row) &&
+         !std::holds_alternative<p::Idle>(row);
+}
+
 Status SubsetWriter::put_lines(const MetaLines& lines) {
   for (const auto& [key, value] : lines) {
     RETURN_IF_ERROR(sink_(p::Meta{key, value}));
@@ -70,7 +75,7 @@ bool SubsetWriter::count(const p::Record& row) {
 }
 
 Status SubsetWriter::add(p::Record row) {
-  is_empty_ = is_empty_ && (std::holds_alternative<p::Loss>(row) || std::holds_alternative<p::Coverage>(row));
+  is_empty_ = is_empty_ && !is_of_work(row);
   if (!count(row)) {
     return Error{"the sum of all " + std::string(kind_of(row)) + " records exceeds 64 bits"};
   }

@@ -21,6 +21,10 @@ struct SubsetMeta {
   bool parts_nested = false;  // rename "part.x" to "part.part.x", because the complete profile is a subset itself
 };
 
+// Returns whether the row is about GPU work or CPU events. LOSS and COVERAGE rows are about processes, IDLE rows about
+// times without work.
+bool is_of_work(const profile::Record& row);
+
 class SubsetWriter {
  public:
   // `whole` must outlive the object.
@@ -35,7 +39,7 @@ class SubsetWriter {
   Status add(profile::Record row);  // adds a row whose ids are those of the complete profile
   Status add_definitions(std::span<const profile::ProcessId> processes, std::span<const profile::DeviceId> devices);
 
-  // True if all added rows are LOSS or COVERAGE rows, which describe processes, not their work.
+  // True unless is_of_work() is true for an added row.
   [[nodiscard]] bool is_empty() const { return is_empty_; }
 
   // Returns the number of launches for END: from COVERAGE if available, otherwise GPU work items plus counted launches.

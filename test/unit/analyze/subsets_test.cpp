@@ -267,7 +267,7 @@ TEST_CASE("a filtered profile names its filter and the records that it left out"
   const auto one = filtered(kJob, rank_conditions(0));
   REQUIRE(one);
   CHECK(contains_line(*one, "META;filter;--rank 0"));
-  CHECK(contains_line(*one, "META;filter.left_out;COVERAGE 1"));
+  CHECK(contains_line(*one, "META;filter.left_out;COVERAGE 1, IDLE 1"));
   CHECK(contains_line(*one, "LOSS;0;ring_full;2"));  // kept, because the lost records may be of this rank
   CHECK(one->find("late_name") == std::string::npos);
   CHECK(one->ends_with("\nEND;1200;3;3;35;3;0;2\n"));
@@ -302,6 +302,20 @@ TEST_CASE("idle time from before a subset is no overlap of recordings") {
   CHECK(devices[0].wall_ns == 100);
   CHECK(devices[0].busy_ns == 7);
   CHECK(devices[0].idle_ns == 93);
+}
+
+TEST_CASE("a filter that keeps only idle time fails") {
+  const std::string job =
+      "GPUPROF;3.2\nMETA;start_ns;1000\nMETA;interval_ns;100\nSTRING;1;0\nSTRING;2;gemm\nPROCESS;1;7;1;0;0;0;1;0\n"
+      "DEVICE;1;0;0;0;0\nWORK;1;1;7;0;0;0;0;0;1;0;kernel;2;0\nGPU;0;1;1;30;30;30;900;0;0\nIDLE;0;1;0;3\nIDLE;0;1;1;4\n"
+      "END;1200;1;1;30;0;0;0\n";
+  Conditions none_left = rank_conditions(0);
+  REQUIRE(filtered(job, none_left));
+  none_left.inverted = true;
+  const auto none = filtered(job, none_left);
+  REQUIRE(!none);
+  CHECK(none.error().message == "nothing is left: all work matches --rank 0");
+  CHECK(none.error().exit_code == kExitNothing);
 }
 
 TEST_CASE("subsets of a profile without END have no END") {
