@@ -77,7 +77,9 @@ class Export : public Command {
     const bool is_timeline = format_ == kChrome || format_ == kPerfetto;
     if (is_timeline && window_.chosen()) {
       return Error{"--from and --to apply to sums of time slices, but --format " + format_ + " exports the timeline",
-                   "omit --from and --to, and zoom in the viewer", kExitUsage};
+                   "zoom in the viewer, or cut the profile: gpuprof filter " +
+                       analyze::window_options(*window_.chosen()) + " FILE | gpuprof export --format " + format_,
+                   kExitUsage};
     }
     const auto* const format =
         std::find_if(kFormats.begin(), kFormats.end(), [this](const Format& f) { return f.word == format_; });
@@ -99,7 +101,7 @@ class Export : public Command {
     warn_of_gaps(rows->info);
     warn_of_coverage(rows->info);
     if (rows->info.kind == analyze::ProfileKind::empty) {
-      return no_gpu_work(rows->tables);
+      return no_gpu_work(rows->info, rows->tables);
     }
     if (window_.chosen() && rows->no_rows()) {
       return window_.nothing("GPU work");
@@ -138,7 +140,11 @@ class Export : public Command {
     const Status read = read_records(reader, tables, [&](const profile::Record& record) { return trace->add(record); });
     RETURN_IF_ERROR(read);
     if (trace->events() == 0) {
-      return Error{"the profile has no timeline", "record one with `gpuprof record --timeline`", kExitNothing};
+      return Error{"the profile has no timeline",
+                   trace->info().meta.contains("attach.counts_only")
+                       ? "record the program from its start: gpuprof record --timeline -- COMMAND"
+                       : "record one with `gpuprof record --timeline`",
+                   kExitNothing};
     }
     trace->info().skipped_bad = reader.skipped_bad();
     trace->info().skipped_unknown = reader.skipped_unknown();

@@ -52,7 +52,7 @@ class Latency : public Command {
     warn_of_gaps(rows->info);
     if (rows->latencies.empty()) {
       return rows->info.kind == analyze::ProfileKind::empty
-                 ? no_gpu_work(rows->tables)
+                 ? no_gpu_work(rows->info, rows->tables)
                  : Error{"the profile has no launch latencies", "record them with `gpuprof record --latency`",
                          kExitNothing};
     }

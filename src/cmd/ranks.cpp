@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analyze/merge/merge.h"
+#include "analyze/rows/no_work.h"
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
@@ -104,7 +105,13 @@ class Ranks : public Command {
                    "record the job through its launcher, such as mpirun, or compare processes: --by pid", kExitUsage};
     }
     if (job.ranks().empty()) {
-      return Error{"the profile holds no GPU work", "`gpuprof doctor` says what can be recorded", kExitUsage};
+      if (job.info().launches > 0) {
+        return Error{"the profile has launch counts but no GPU times, so ranks cannot be compared",
+                     "record the job from its start: gpuprof record -- COMMAND", kExitUsage};
+      }
+      Error error = analyze::no_work(job.info());
+      error.exit_code = kExitUsage;
+      return error;
     }
     if (job.ranks().size() == 1) {
       return Error{"there is only one " + by_ + ": nothing to compare it with",

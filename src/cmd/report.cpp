@@ -67,7 +67,7 @@ class Report : public Command {
     RETURN_IF_ERROR(written);
     RETURN_IF_ERROR(coverage_.check(rows->info));
     if (has_nothing) {
-      return no_gpu_work(rows->tables);
+      return no_gpu_work(rows->info, rows->tables);
     }
     return 0;
   }

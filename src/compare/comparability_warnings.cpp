@@ -5,9 +5,8 @@
 #include <set>
 #include <string_view>
 
+#include "analyze/rows/no_work.h"
 #include "analyze/subsets/subset_meta.h"
-#include "base/exit_status.h"
-#include "base/text/hints.h"
 #include "base/text/utf8.h"
 #include "compare/setup.h"
 
@@ -103,8 +102,7 @@ Status check_comparable(std::span<const Run> old_runs, std::span<const Run> new_
   for (const std::span<const Run> side : {old_runs, new_runs}) {
     for (const Run& run : side) {
       if (run.total.ns == 0 && run.total.count == 0) {
-        return Error{escaped(run.facts.file) + " holds no GPU work, so there is nothing to compare", hints::kAskDoctor,
-                     kExitNothing};
+        return analyze::no_work(run.facts.info, escaped(run.facts.file));
       }
       first = first == nullptr ? &run : first;
       if (unit_name(run) != unit_name(*first)) {

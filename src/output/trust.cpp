@@ -101,7 +101,9 @@ std::string coverage_line(const profile::WorkCoverage& covered) {
   std::string line = covered.percent_text() +
                      " of the GPU work is explained by a CPU stack: " + count_text(covered.with_stack) + " of " +
                      count_text(covered.all());
-  return covered.lost == 0 ? line : line + ", of which " + count_text(covered.lost) + " were lost";
+  return covered.lost == 0
+             ? line
+             : line + ", of which " + count_text(covered.lost) + (covered.lost == 1 ? " was lost" : " were lost");
 }
 
 // Returns a number from the META lines with this key, such as "45". If a merged profile has different numbers, returns
@@ -207,8 +209,9 @@ std::vector<std::string> stack_lines(const ProfileInfo& info) {
   std::vector<std::string> lines;
   if (const uint64_t all = launches_with_stack(info); all > 0) {
     const uint64_t whole = info.counted(CoverageCount::stack_whole);
-    std::string line = "stacks" + engines(info) + ": " + percent_text_down(whole, all) + " of " + count_text(all) +
-                       " launches reach the start of their thread";
+    std::string line = "stacks" + engines(info) + ": " + percent_text_down(whole, all) + " of " +
+                       counted_text(all, "launch") +
+                       (all == 1 ? " reaches the start of its thread" : " reach the start of their thread");
     add_part(info.counted(CoverageCount::stack_truncated), all, "are truncated", line);
     add_part(info.counted(CoverageCount::stack_no_python), all, "are of threads without Python frames", line);
     lines.push_back(std::move(line));
@@ -224,9 +227,10 @@ std::vector<std::string> stack_lines(const ProfileInfo& info) {
 std::string truncated_text(const ProfileInfo& info) {
   const uint64_t truncated = info.counted(CoverageCount::stack_truncated);
   const uint64_t all = launches_with_stack(info);
-  return truncated == 0 ? std::string()
-                        : count_text(truncated) + " of " + count_text(all) + " launches (" +
-                              percent_text(truncated, all) + ") have a truncated stack";
+  return truncated == 0
+             ? std::string()
+             : count_text(truncated) + " of " + counted_text(all, "launch") + " (" + percent_text(truncated, all) +
+                   ")" + (truncated == 1 ? " has" : " have") + " a truncated stack";
 }
 
 std::string dropped_samples_text(const ProfileInfo& info) {

@@ -293,6 +293,7 @@ class Session {
     facts.target_end = target_end(command_.status(), attachment_.has_ended());
     facts.only_a_window = windows_->had_gaps() || attachment_.is_wanted();
     facts.used_gpu = iteration_->ever_connected();
+    facts.nvtx_range = options_.nvtx_range;
     const Totals& totals = correlator_->totals();
     const bool nothing = totals.launches == 0 && totals.gpu_records == 0;
     facts.unrecorded = nothing ? unseen_backends(backends_) : "";

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/text/numbers.h"
+#include "profile/empty_profile.h"
 #include "profile/loss.h"
 
 namespace gpuprof::record {
@@ -46,7 +47,7 @@ Phrases losses(const SummaryFacts& facts) {
   }
   if (const uint64_t launches = facts.totals.coverage[CoverageCount::without_record];
       launches > 0 && !facts.counts_only) {
-    phrases.push_back(fmt::format("the GPU work of {} launches", launches));
+    phrases.push_back("the GPU work of " + counted_text(launches, "launch"));
   }
   if (phrases.empty()) {
     return {"lost nothing"};
@@ -84,20 +85,20 @@ std::string coverage(const SummaryFacts& facts) {
 
 Phrases recorded(const SummaryFacts& facts) {
   const Totals& t = facts.totals;
-  Phrases phrases = {fmt::format("{} launches", t.launches)};
+  Phrases phrases = {counted_text(t.launches, "launch")};
   if (const uint64_t failed = t.coverage[CoverageCount::failed]; failed > 0) {
     phrases.back() += fmt::format(" ({} FAILED)", failed);
   }
   if (facts.counts_only) {
     phrases.back() += " (counted, no GPU times)";
   } else {
-    phrases.push_back(fmt::format("{} GPU records", t.gpu_records));
+    phrases.push_back(counted_text(t.gpu_records, "GPU record"));
     phrases.push_back(duration_text(t.gpu_ns) + " GPU time");
   }
   if (t.samples > 0) {
-    phrases.push_back(fmt::format("{} samples", t.samples));
+    phrases.push_back(counted_text(t.samples, "sample"));
   }
-  phrases.push_back(fmt::format("{} stacks{}", facts.stacks, facts.stacks_missing ? " (no stack engine)" : ""));
+  phrases.push_back(counted_text(facts.stacks, "stack") + (facts.stacks_missing ? " (no stack engine)" : ""));
   return phrases;
 }
 
@@ -151,13 +152,12 @@ Summary nothing_seen(const SummaryFacts& facts) {
     add_lines(lost, summary.lines);
     return summary;
   }
-  if (facts.only_a_window && facts.used_gpu) {
-    Summary summary{true, {empty_profile("the target launched no GPU work while recording was on", facts)}};
-    summary.hint = "the target has loaded a GPU library; record at another time, or longer";
-    if (facts.totals.off_records != 0) {
-      summary.hint += fmt::format(" ({} GPU records while recording was off)", facts.totals.off_records);
-    }
-    return summary;
+  const auto why = profile::why_empty({.nvtx_range = facts.nvtx_range,
+                                       .outside_range = facts.totals.coverage[CoverageCount::outside_range],
+                                       .only_a_window = facts.only_a_window && facts.used_gpu,
+                                       .off_records = facts.totals.off_records});
+  if (why) {
+    return {true, {empty_profile(why->reason, facts)}, why->hint};
   }
   const std::string unseen = facts.unrecorded.empty() ? "" : "not seen here: " + facts.unrecorded;
   if (!facts.unrecorded_processes.empty()) {
@@ -179,7 +179,7 @@ Summary summary_of(const SummaryFacts& facts) {
   }
   Summary summary;
   if (saw_nothing(facts.totals)) {
-    add_lines({fmt::format("{} counts of instructions", facts.counted), "no GPU times"}, summary.lines);
+    add_lines({counted_text(facts.counted, "count") + " of instructions", "no GPU times"}, summary.lines);
   } else {
     Phrases first = losses(facts);
     if (!facts.stacks_missing) {

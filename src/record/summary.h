@@ -38,6 +38,7 @@ struct SummaryFacts {
   std::string target_end;
   // True if recording was off during a part of the target's life.
   bool only_a_window = false;
+  std::string nvtx_range;  // the argument of --nvtx-range
   // True if a process of the target connected.
   bool used_gpu = false;
   // If no GPU work was recorded: the unavailable backends and why they are unavailable.

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "analyze/names/labels.h"
+#include "analyze/rows/totals.h"
 #include "base/text/numbers.h"
 
 namespace gpuprof::analyze {
@@ -57,9 +58,8 @@ Status Job::take(const p::Record& record) {
       interval_ns_ = whole_number(meta->value).value_or(interval_ns_);
     } else if (meta->key == "host" && host_.empty()) {
       host_ = meta->value;
-    } else if (meta->key == kFilterKey || meta->key == kPartWhich) {
-      part_meta_.emplace(meta->key, meta->value);
     }
+    info_.meta.emplace(meta->key, meta->value);
   } else if (const auto* gpu = std::get_if<p::Gpu>(&record)) {
     add(gpu->slice, facts_of(gpu->work, false), {.ns = gpu->sum_ns, .count = gpu->count, .min_ns = gpu->min_ns});
   } else if (const auto* host = std::get_if<p::Host>(&record)) {
@@ -76,6 +76,11 @@ Status Job::take(const p::Record& record) {
     }
   } else if (const auto* loss = std::get_if<p::Loss>(&record)) {
     lost_ += std::min(loss->count, UINT64_MAX - lost_);
+    info_.losses.emplace(loss->reason, loss->count);
+  } else if (const auto* coverage = std::get_if<p::Coverage>(&record)) {
+    (void)add_to(info_.coverage[std::string(coverage->what)], coverage->count);
+  } else if (const auto* launch = std::get_if<p::Launch>(&record)) {
+    (void)add_to(info_.launches, launch->count);
   }
   return {};
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analyze/paths/call_path.h"
+#include "analyze/rows/aggregate.h"
 #include "analyze/subsets/subset_meta.h"
 #include "base/result.h"
 #include "base/text/pattern.h"
@@ -92,7 +93,8 @@ class Job {
   [[nodiscard]] uint64_t without_rank() const { return without_rank_; }
   [[nodiscard]] uint64_t lost() const { return lost_; }
   // Which subset of a profile the records are; empty for a complete profile.
-  [[nodiscard]] std::string part() const { return part_text(part_meta_); }
+  [[nodiscard]] std::string part() const { return part_text(info_.meta); }
+  [[nodiscard]] const ProfileInfo& info() const { return info_; }  // only the fields that no_work() uses
   [[nodiscard]] bool has_idle() const { return has_idle_; }
   [[nodiscard]] bool has_waits() const { return has_waits_; }
 
@@ -139,7 +141,7 @@ class Job {
   std::map<uint64_t, bool> collective_stacks_;
   std::optional<uint64_t> origin_;
   std::string host_;
-  std::multimap<std::string, std::string> part_meta_;
+  ProfileInfo info_;
   uint64_t width_ = 1;
   uint64_t blocks_ = 0;
   uint64_t interval_ns_ = 0;

@@ -6,11 +6,11 @@
 #include <cstring>
 #include <utility>
 
+#include "analyze/rows/no_work.h"
 #include "base/clock.h"
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
-#include "base/text/hints.h"
 #include "base/text/numbers.h"
 #include "cmd/common/input.h"
 
@@ -48,7 +48,9 @@ Result<compare::Run> RunReader::read_one(const std::string& path) {
   }
   RETURN_IF_ERROR(reject_copy(file, analyze::recording_ids(run->facts.info.meta)));
   if (run->facts.info.kind == analyze::ProfileKind::empty) {
-    return Error{file + " holds no GPU work", hints::kAskDoctor, kExitUsage};
+    Error error = analyze::no_work(run->facts.info, file);
+    error.exit_code = kExitUsage;
+    return error;
   }
   if (!run->timed) {
     return Error{file + " has launch counts but no GPU times, so check cannot judge it",

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "analyze/rows/no_work.h"
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
-#include "base/text/hints.h"
 #include "cmd/command.h"
 #include "cmd/common/options.h"
 #include "output/trust.h"
@@ -111,7 +111,12 @@ void warn_of_gaps(const analyze::ProfileInfo& info) {
 }
 
 void warn_of_coverage(const analyze::ProfileInfo& info) {
-  for (const std::string& line : output::trust_lines(info)) {
+  constexpr double kGood = 99;  // percent; a lower coverage is a warning
+  std::vector<std::string> lines = output::trust_lines(info);
+  if (!lines.empty() && info.covered.percent() >= kGood) {
+    lines.pop_back();  // the coverage
+  }
+  for (const std::string& line : lines) {
     if (!line.starts_with("lost: ")) {  // warn_of_gaps() reports losses
       log::warn(line);
     }
@@ -128,15 +133,15 @@ void MinCoverage::declare(CLI::App& app) {
       ->type_name("PCT");
 }
 
-Status MinCoverage::check(const profile::WorkCoverage& covered) const {
+Status MinCoverage::check(const profile::WorkCoverage& covered, const std::string& hint_if_empty) const {
   if (percent <= 0 || covered.percent() >= percent) {
     return {};
   }
   char wanted[32];
   std::snprintf(wanted, sizeof wanted, "%g%%", percent);
   if (!covered.any()) {
-    return Error{"the profile holds no GPU work: its coverage is 0%, less than " + std::string(wanted),
-                 hints::kAskDoctor, kExitCoverage};
+    return Error{"the profile holds no GPU work: its coverage is 0%, less than " + std::string(wanted), hint_if_empty,
+                 kExitCoverage};
   }
   return Error{"a CPU stack explains " + covered.percent_text() + " of the GPU work, less than " + wanted,
                "`gpuprof report` says what is missing", kExitCoverage};
@@ -147,14 +152,14 @@ Status MinCoverage::check(const analyze::ProfileInfo& info) const {
     return Error{"the profile is cut short, so its coverage is unknown",
                  "record it again, and let `gpuprof record` end by itself", kExitCoverage};
   }
-  return check(info.covered);
+  return check(info.covered, analyze::no_work(info).hint);
 }
 
-Error no_gpu_work(const profile::Tables& tables) {
+Error no_gpu_work(const analyze::ProfileInfo& info, const profile::Tables& tables) {
   if (!tables.gpu_counts().empty()) {
     return {"the profile holds counts of instructions, and no GPU work", "gpuprof report shows them", kExitNothing};
   }
-  return {"the profile holds no GPU work", hints::kAskDoctor, kExitNothing};
+  return analyze::no_work(info);
 }
 
 }  // namespace gpuprof::cmd

@@ -49,14 +49,15 @@ void warn_of_coverage(const analyze::ProfileInfo& info);
 
 // Returns an Error with the exit code kExitNothing. A command fails with it if it has nothing to show, because GPU
 // work is missing.
-Error no_gpu_work(const profile::Tables& tables);
+Error no_gpu_work(const analyze::ProfileInfo& info, const profile::Tables& tables);
 
 struct MinCoverage {
   double percent = 0;
 
   void declare(CLI::App& app);
   // Fails with the exit code kExitCoverage if the coverage is below `percent`. Without GPU work, the coverage is 0%.
-  [[nodiscard]] Status check(const profile::WorkCoverage& covered) const;
+  [[nodiscard]] Status check(const profile::WorkCoverage& covered,
+                             const std::string& hint_if_empty = "`gpuprof report` says why") const;
   [[nodiscard]] Status check(const analyze::ProfileInfo& info) const;
 };
 

@@ -131,12 +131,10 @@ class Flame : public Command {
 
   void declare_weight(CLI::App& app) {
     std::vector<std::string> words;
-    std::string shown;  // without `time`, the other word for `sum`: the line must fit a terminal
+    std::string shown;
     for (const WeightWord& weight : kWeights) {
       words.emplace_back(weight.word);
-      if (words.back() != "time") {
-        shown.append(shown.empty() ? "" : "|").append(weight.word);
-      }
+      shown.append(shown.empty() ? "" : "|").append(weight.word);
     }
     expect_one_of(app.add_option("--weight", weight_, "what the width of a frame measures (default: sum)"), words)
         ->type_name(shown);
@@ -312,7 +310,7 @@ class Flame : public Command {
     const bool of_shares =
         fold_.measure == Measure::busy || fold_.measure == Measure::exclusive || fold_.measure == Measure::idle;
     if (fold_.measure == Measure::gpu && info.kind == ProfileKind::empty) {
-      return no_gpu_work(tables);
+      return no_gpu_work(info, tables);
     }
     if (fold_.ranges == analyze::RangeFrames::filter) {
       return {"no work ran inside the NVTX range" + (fold_.range.empty() ? "" : " '" + fold_.range + "'"),

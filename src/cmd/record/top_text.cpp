@@ -27,7 +27,7 @@ std::string rate(const LiveState& state, const LiveState& before) {
   const uint64_t ns = state.elapsed_ns - std::min(state.elapsed_ns, before.elapsed_ns);
   const uint64_t launches = state.launches - std::min(state.launches, before.launches);
   const double each_second = ns == 0 ? 0 : static_cast<double>(launches) * kTopSecondNs / static_cast<double>(ns);
-  return count_text(static_cast<uint64_t>(std::llround(each_second))) + " launches/s";
+  return counted_text(static_cast<uint64_t>(std::llround(each_second)), "launch") + "/s";
 }
 
 std::string busy(const LiveState::Device& device) {

@@ -325,7 +325,7 @@ void print_left_out(const Summary& summary, Page& page) {
   add(summary.without_work, summary.found.without_work, "launches without recorded GPU work");
   if (!text.empty()) {
     page.line("");
-    page.clauses("Not shown here: " + text + "; --top 10 shows them", "");
+    page.clauses("Not shown here: " + text + "; --top 0 shows all", "");
   }
 }
 

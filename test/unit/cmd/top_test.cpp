@@ -48,7 +48,7 @@ TEST_CASE("the lines of record --top fit the screen and escape control character
   CHECK(text.find("75.00%  75.00%") != std::string::npos);
   CHECK(text.find("25.00%  25.00%") != std::string::npos);
   CHECK(text.find("check -> other") != std::string::npos);
-  CHECK(text.find("1 launches/s  nothing lost") != std::string::npos);
+  CHECK(text.find("1 launch/s  nothing lost") != std::string::npos);
   CHECK(text.find("busy 50.00% GPU") != std::string::npos);
 }
 

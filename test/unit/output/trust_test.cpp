@@ -120,7 +120,7 @@ TEST_CASE("the footer shows complete stacks and stack depth if they are known") 
       "stacks (inproc): 99.99% of 20,000 launches reach the start of their thread, 1 are truncated (0.01%), 5,000 are "
       "of threads without Python frames (25.00%)");
   CHECK(stack_lines(info)[1] == "depth: 45 native frames in the median and 1,024 at most");
-  CHECK(truncated_text(info) == "1 of 20,000 launches (0.01%) have a truncated stack");
+  CHECK(truncated_text(info) == "1 of 20,000 launches (0.01%) has a truncated stack");
   info.meta.insert({"stack_depth.native_median", "50"});
   info.meta.insert({"stack_depth.native_max", "wrong"});
   info.meta.insert({"stack_depth.native_max", "99999999999999999999999"});
@@ -128,7 +128,7 @@ TEST_CASE("the footer shows complete stacks and stack depth if they are known") 
   CHECK(stack_lines(info)[1] ==
         "depth: 45 to 50 native frames in the median and 1,024 at most, 12 Python frames in the median and 31 at most");
   info.coverage["stack_whole"] = 0;
-  CHECK(stack_lines(info)[0].starts_with("stacks (inproc): 0.00% of 1 launches"));
+  CHECK(stack_lines(info)[0].starts_with("stacks (inproc): 0.00% of 1 launch reaches the start of its thread"));
   info.coverage["stack_whole"] = UINT64_MAX;  // this value must not overflow the percentage
   CHECK(stack_lines(info)[0].starts_with("stacks (inproc): 100.00% of"));
 }

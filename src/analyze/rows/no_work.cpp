@@ -1,0 +1,30 @@
+#include "analyze/rows/no_work.h"
+
+#include "analyze/subsets/subset_meta.h"
+#include "base/exit_status.h"
+#include "base/text/hints.h"
+#include "base/text/numbers.h"
+#include "profile/empty_profile.h"
+
+namespace gpuprof::analyze {
+
+Error no_work(const ProfileInfo& info, const std::string& name) {
+  const std::string text = name + " holds no GPU work";
+  if (!part_text(info.meta).empty()) {
+    return {text, "it is a subset of a profile: look for GPU work in the complete profile", kExitNothing};
+  }
+  const auto value = [&info](const char* key) {
+    const auto found = info.meta.find(key);
+    return found == info.meta.end() ? std::string() : found->second;
+  };
+  const auto why = profile::why_empty({.nvtx_range = value("nvtx_range"),
+                                       .outside_range = info.counted(profile::CoverageCount::outside_range),
+                                       .only_a_window = !recording_window(info.meta).empty(),
+                                       .off_records = whole_number(value("gpu_records.while_off")).value_or(0)});
+  if (info.launches > 0 || !info.losses.empty()) {
+    return {text, "`gpuprof report` shows what this recording saw and missed", kExitNothing};
+  }
+  return why ? Error{text + ": " + why->reason, why->hint, kExitNothing} : Error{text, hints::kAskDoctor, kExitNothing};
+}
+
+}  // namespace gpuprof::analyze
