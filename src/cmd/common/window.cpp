@@ -16,10 +16,10 @@ constexpr uint64_t kMostNs = 9'000'000'000'000'000'000;
 void Window::declare(CLI::App& app) {
   const auto note = [this](const std::string& /*unused*/) { given_ = true; };
   add_duration_option(app, "--from", window_.from_ns,
-                      "use only work that ended after this time since recording began (default: 0)", 0, kMostNs)
+                      "use only work that ended after this time since `record` started (default: 0)", 0, kMostNs)
       ->each(note);
   add_duration_option(app, "--to", window_.to_ns,
-                      "use only work that ended before this time since recording began (default: end)", 0, kMostNs)
+                      "use only work that ended before this time since `record` started (default: end)", 0, kMostNs)
       ->each(note);
 }
 
@@ -27,7 +27,7 @@ Status Window::check() const {
   if (given_ && window_.from_ns >= window_.to_ns) {
     return Error{"--to " + analyze::exact_seconds(window_.to_ns) + " is not after --from " +
                      analyze::exact_seconds(window_.from_ns),
-                 "times count from the start of the recording", kExitUsage};
+                 "times count from the start of `gpuprof record`", kExitUsage};
   }
   return {};
 }

@@ -80,6 +80,9 @@ class Record final : public Command {
     warn_of_unnamed_kernels(*chosen);
     TopView view;
     options_.live = top_ ? &view : nullptr;
+    if (top_ && screen_of_stderr(false).columns == 0) {
+      log::warn("--top has no terminal for its view, so it prints a line every 5 s");
+    }
     const auto result = record::run_session(options_, std::move(*chosen));
     RETURN_IF_ERROR(result);
     if (!result->file.empty()) {

@@ -12,6 +12,23 @@
 #include "record/signals.h"
 
 namespace gpuprof::record {
+namespace {
+
+// Lists the given options that have no effect if launches are only counted. `has_times`: another source has GPU times.
+std::string without_library(const SessionOptions& options, bool has_times) {
+  std::string text;
+  const auto add = [&text](bool given, const char* option) {
+    text.append(!given || text.empty() ? "" : ", ").append(given ? option : "");
+  };
+  add(options.timeline && !has_times, "--timeline");
+  add(options.latency && !has_times, "--latency");
+  add(options.sampling.samples && !has_times, "--pc-sampling");
+  add(options.sampling.counts() && !has_times, "--sass-metrics");
+  add(!options.nvtx_range.empty(), "--nvtx-range");
+  return text;
+}
+
+}  // namespace
 
 Status Attachment::begin(const SessionOptions& options, const backend::Backends& backends, Channel& channel,
                          StackSetup& stacks) {
@@ -62,9 +79,9 @@ Status Attachment::count(const Error& why, const SessionOptions& options, const 
   functions_ = std::move(*functions);
   counts_only_ = why.message;
   log::warn("launches are only counted, without GPU times: " + why.message, why.hint);
-  if (!options.nvtx_range.empty()) {
-    log::warn("all launches are counted, not only those inside of --nvtx-range",
-              "only an injected library sees NVTX ranges");
+  if (const std::string ignored = without_library(options, LocalSources::are_in(backends)); !ignored.empty()) {
+    log::warn("no effect without gpuprof's library in the process: " + ignored,
+              "start the program with gpuprof record -- COMMAND");
   }
   return {};
 }

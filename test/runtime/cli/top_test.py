@@ -309,7 +309,8 @@ class Top(rig.RuntimeTest):
         with subprocess.Popen([rig.GPUPROF, "record", "--top", "-q", "-o", "top.txt", "--", *self.command("exit 3")],
                               cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True) as process:
-            line = ""
+            line = process.stderr.readline()
+            self.assertEqual(line, "gpuprof: warning: --top has no terminal for its view, so it prints a line every 5 s\n")
             while "GPU time" not in line:
                 line = process.stderr.readline()
                 self.assertTrue(line)

@@ -22,7 +22,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 class Attach(rig.RuntimeTest):
     def attach(self, pid, profile):
-        recorder = subprocess.Popen([rig.GPUPROF, "record", "-p", str(pid), "-o", profile],
+        recorder = subprocess.Popen([rig.GPUPROF, "record", "--timeline", "-p", str(pid), "-o", profile],
                                     stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         # Waits for the profile's final name: the profile gets it once the probes are set.
         self.assertTrue(rig.wait_for(lambda: os.path.exists(profile) or recorder.poll() is not None))
@@ -42,11 +42,15 @@ class Attach(rig.RuntimeTest):
             expected = sum(int(line.split()[-1]) for line in printed.splitlines() if line.startswith("expected"))
             folded = subprocess.run([rig.GPUPROF, "flame", "-i", path], capture_output=True, text=True,
                                     check=True).stdout
+            chrome = subprocess.run([rig.GPUPROF, "export", "--format", "chrome", "-i", path], capture_output=True,
+                                    text=True, check=False)
+        self.assertIn("hint: record the program from its start: gpuprof record --timeline -- COMMAND", chrome.stderr)
         launches = sum(value for frames, value in rig.parse_folded(folded) if "clEnqueueNDRangeKernel" in frames[-1])
         self.assertGreater(expected, 0)
         self.assertEqual(launches, expected, stderr)
         self.assertIn("no GPU times", stderr)
         self.assertIn("launches are only counted, without GPU times: the process uses opencl", stderr)
+        self.assertIn("warning: no effect without gpuprof's library in the process: --timeline\n", stderr)
 
     @rig.requires("ebpf")
     def test_a_process_without_opencl_is_refused(self):
