@@ -494,6 +494,10 @@ class Svg(unittest.TestCase):
         assert self.browser.script(names)[0] == "heavy"
         self.browser.click("th:nth-child(2) button")
         assert self.browser.script(names)[0] == "<script>window.pwned=1</script>"
+        self.browser.click("th:nth-child(1) button")
+        assert self.browser.script(names) == ["<script>window.pwned=1</script>", "heavy", "light"]
+        self.browser.click("th:nth-child(1) button")
+        assert self.browser.script(names)[0] == "light"
         assert page.frames() and page.text("gp-search-button") == "Search"
         assert self.browser.script("return window.pwned") is None
         # Even an injected script does nothing: the page runs only its own scripts.
