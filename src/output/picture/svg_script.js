@@ -55,7 +55,7 @@ function numbers(i) {
   if (data.difference) return changeNumbers(i);
   const at = i * STRIDE;
   const parts = [[NS, exactNs(view.frames[at + NS])], [COUNT, grouped(view.frames[at + COUNT]) + ' ' + data.countName],
-                 [BYTES, exactBytes(view.frames[at + BYTES])]];
+                 [BYTES, exactBytes(view.frames[at + BYTES], data.bytesName)]];
   const texts = [parts[data.weight - NS][1], percent(widthOf(i), whole()) + ' of total'];
   if (i > state.zoom && i < view.end[state.zoom] && state.zoom !== 0) texts.push(percent(widthOf(i), widthOf(state.zoom)) + ' of zoomed');
   for (const [kind, text] of parts) {
@@ -418,7 +418,7 @@ function statusText() {
   const within = state.zoom ? percent(matchedTotals(view, state.zoom).weight, widthOf(state.zoom)) : '';
   const parts = ['Matched ' + percent(sum.weight, whole()) + (state.zoom ? ' (' + within + ' of zoomed)' : '')];
   if (data.weight === COUNT) parts.push(grouped(sum.weight) + ' ' + data.countName);
-  if (data.weight === BYTES) parts.push(exactBytes(sum.weight));
+  if (data.weight === BYTES) parts.push(exactBytes(sum.weight, data.bytesName));
   if (sum.ns > 0) parts.push(exactNs(sum.ns));
   parts.push(grouped(sum.frames) + (sum.frames === 1 ? ' frame' : ' frames'));
   return parts.join(', ');

@@ -176,7 +176,10 @@ function foldedText() {
 
 // Returns this file with only the data of the shown part. Removes elements that the script of the new file makes again.
 function svgText() {
-  const own = data.weight === NS ? exactNs : data.weight === BYTES ? exactBytes : (value) => grouped(value) + ' ' + data.countName;
+  const own = {
+    [NS]: exactNs, [COUNT]: (value) => grouped(value) + ' ' + data.countName,
+    [BYTES]: (value) => exactBytes(value, data.bytesName),
+  }[data.weight];
   const part = Object.assign({}, data, { cut: undefined,
     ...shownPart(), inverted: state.kind === 'inverted', hint: hint(),
     total: isAll(state.zoom) ? data.total : 'Total of this part: ' + (data.difference ? changeNumbers(state.zoom) : own(widthOf(state.zoom))),
