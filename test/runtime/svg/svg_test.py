@@ -336,6 +336,30 @@ class Svg(unittest.TestCase):
         assert "\u2026" not in "".join(lines + notice + details), (lines, notice, details)
 
     @twice
+    def test_the_header_has_no_gap_and_cuts_no_text(self):
+        for width in (600, 640, 700, 740, 840, 900, 1000, 1600):
+            page = self.page("deep.svg")
+            data = self.browser.script("return JSON.parse(document.getElementById('gp-data').textContent)")
+            self.browser.resize(width, 800)
+            self.browser.wait_for(f"document.documentElement.getAttribute('width') === '{width}'")
+            hint, text, gap = self.browser.script("""
+                const box = (id) => document.getElementById(id).getBoundingClientRect();
+                const lines = (id) => [...document.getElementById(id).childNodes].map((t) => t.textContent).join(' ');
+                return [lines('gp-name'), lines('gp-details-hint'), box('gp-title').top - box('gp-save-svg').bottom];""")
+            assert hint == data["hint"] and "1,234 samples" in hint, (width, hint)
+            assert text.endswith("s shows all callers and callees of a frame."), (width, text)
+            assert gap < 25, (width, gap)
+            page.search("gemm")
+            cut = self.browser.script("""
+                const status = document.getElementById('gp-matched').getBoundingClientRect();
+                const texts = document.createRange();
+                texts.selectNodeContents(document.getElementById('gp-matched'));
+                const bar = document.getElementById('gp-tools').getBoundingClientRect();
+                return texts.getBoundingClientRect().bottom - Math.min(status.bottom, bar.bottom);""")
+            assert cut <= 0.5, (width, cut, page.text("gp-matched"))
+            self.browser.screenshot(self.shots / f"header-{width}.png")
+
+    @twice
     def test_details_follow_the_focus_and_ignore_a_resting_pointer(self):
         page = self.page("deep.svg")
         self.browser.hover(page.select("flash_attention (ops.py:12)"))
