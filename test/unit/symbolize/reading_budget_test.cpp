@@ -174,7 +174,7 @@ TEST_CASE("after the time limit only known addresses have names") {
   std::vector<SymbolizedFrame> frames;
   name_address(symbolizer, maps, child.outer(), true, frames);
   REQUIRE(frames.size() == 3);
-  symbolizer.budget().end(kLongAgo);
+  symbolizer.budget().end(kLongAgo, 0);
   frames.clear();
   name_address(symbolizer, maps, child.outer(), true, frames);
   CHECK(frames.size() == 3);
