@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "analyze/paths/flame_tree.h"
 
@@ -13,6 +14,13 @@ enum class TimeUnit : uint8_t { ns, us };
 struct WeightChoice {
   WeightKind kind = WeightKind::time;
   TimeUnit unit = TimeUnit::us;  // used for WeightKind::time
+};
+
+// What the numbers of a Weight measure.
+struct WeightNames {
+  std::string time = "GPU time";
+  std::string count = "launches";          // plural
+  std::string bytes = "copied or filled";  // what happened to the bytes
 };
 
 // Returns the weight in the smallest unit of its kind: ns, count or bytes.

@@ -7,6 +7,7 @@
 namespace gpuprof::symbolize {
 namespace {
 
+constexpr uint64_t kBusyMachine = 4;    // as in ReadingLimits::time_after_end_ns
 constexpr uint64_t kSymbolMemory = 48;  // bytes per symbol, for the two copies that exist while a table is shrunk
 
 }  // namespace
@@ -69,7 +70,10 @@ bool ReadingBudget::may_download() {
 bool ReadingBudget::in_time() const {
   const uint64_t end = end_ns_;
   const uint64_t now = end == UINT64_MAX ? 0 : monotonic_ns();
-  return now <= end || now - end < limits_.time_after_end_ns + download_ns_;
+  const uint64_t limit = limits_.time_after_end_ns;
+  const uint64_t passed = now <= end ? 0 : now - end;
+  return passed < limit + download_ns_ ||
+         (passed < kBusyMachine * limit + download_ns_ && own_cpu_ns() - end_cpu_ns_ < limit);
 }
 
 }  // namespace gpuprof::symbolize

@@ -18,7 +18,9 @@ struct ReadingLimits {
   // Share of debug_info_bytes that files of other users may use.
   uint64_t others_debug_info_bytes = uint64_t{128} << 20;
   uint64_t symbols = 8 << 20;
-  uint64_t time_after_end_ns = 30'000'000'000;  // time to name the remaining addresses after the end of recording
+  // Time to name the remaining addresses after the end of recording. It may take four times as long if gpuprof gets
+  // less CPU time than this, because the machine is busy.
+  uint64_t time_after_end_ns = 30'000'000'000;
   // Total time of debuginfod requests; not part of time_after_end_ns.
   uint64_t download_ns = uint64_t{120} * 1000000000;
 };
@@ -74,7 +76,10 @@ class ReadingBudget {
   void downloaded(uint64_t ns) { download_ns_ += ns; }
 
   // Starts the time limit, because the recording has ended. Only this function is thread-safe.
-  void end(uint64_t now_ns) { end_ns_ = now_ns; }
+  void end(uint64_t now_ns, uint64_t cpu_ns) {
+    end_cpu_ns_ = cpu_ns;
+    end_ns_ = now_ns;
+  }
   [[nodiscard]] bool in_time() const;
   void leave_out_address() { ++left_out_.addresses; }
 
@@ -93,6 +98,7 @@ class ReadingBudget {
   uint64_t symbols_ = 0;
   uint64_t download_ns_ = 0;
   std::atomic<uint64_t> end_ns_{UINT64_MAX};  // CLOCK_MONOTONIC; UINT64_MAX while the recording runs
+  std::atomic<uint64_t> end_cpu_ns_{0};       // CPU time that gpuprof had used at end_ns_
 };
 
 }  // namespace gpuprof::symbolize

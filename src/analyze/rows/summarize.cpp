@@ -14,6 +14,7 @@
 #include "analyze/paths/call_path.h"
 #include "analyze/rows/row_filter.h"
 #include "analyze/rows/totals.h"
+#include "analyze/subsets/subset_meta.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -168,6 +169,22 @@ std::vector<GroupLine> group_lines(const GroupSums& sums, Order order, size_t to
   return lines;
 }
 
+// Compares the device's time with the recorded time. They differ if recordings overlap or if the profile is a subset.
+// In a selected window, and without END, the recorded time is not known exactly.
+void limit_to_windows(const Aggregate& rows, DeviceLine& line) {
+  if (!rows.info.complete || rows.window || rows.window_ns == 0 || line.wall_ns == rows.window_ns) {
+    return;
+  }
+  const auto& meta = rows.info.meta;
+  line.overlap = line.wall_ns > rows.window_ns && is_merged(rows.tables) &&
+                 meta.count(std::string(kRecordingKey)) + meta.count(std::string(kRecordingPartKey)) != 1;
+  line.partial = line.wall_ns < rows.window_ns && !part_text(meta).empty();
+  if (line.wall_ns > rows.window_ns || line.partial) {
+    line.wall_ns = rows.window_ns;
+    line.idle_ns = line.partial ? 0 : line.wall_ns - std::min(line.wall_ns, line.busy_ns);
+  }
+}
+
 std::vector<DeviceLine> device_lines(const Aggregate& rows) {
   std::vector<DeviceLine> lines;
   struct Use {
@@ -193,15 +210,7 @@ std::vector<DeviceLine> device_lines(const Aggregate& rows) {
     }
     const auto& [weight, busy_ns, idle_ns] = use->second;
     DeviceLine line{device_label(rows.tables, device.id), weight, busy_ns, idle_ns, busy_ns + idle_ns};
-    // Without END, the last WINDOW lines may be missing. An interval of idle time counts in the slice in which it ends,
-    // so a selected window may contain idle time from before it.
-    if (is_merged(rows.tables) && rows.info.complete && !rows.window && rows.window_ns > 0 &&
-        line.wall_ns > rows.window_ns) {
-      const auto& meta = rows.info.meta;
-      line.overlap = meta.count(std::string(kRecordingKey)) + meta.count(std::string(kRecordingPartKey)) != 1;
-      line.wall_ns = rows.window_ns;
-      line.idle_ns = line.wall_ns - std::min(line.wall_ns, busy_ns);
-    }
+    limit_to_windows(rows, line);
     lines.push_back(std::move(line));
   }
   return lines;

@@ -87,7 +87,8 @@ class Check final : public Command {
   void declare_baseline(CLI::App& app) {
     add_file_option(app, "--baseline", baseline_, "compare with an earlier commit, whose profiles are in this folder")
         ->type_name("FOLDER");
-    app.add_flag("--save", save_, "with --baseline: store the new profiles in the folder if they pass");
+    app.add_flag("--save", save_,
+                 "with --baseline: store the new profiles if they pass, or if none is there to compare");
     app.add_option("--commit", commit_, "commit of the new runs (default: from CI variables or git)")
         ->type_name("TEXT");
     app.add_option("--old-commit", old_commit_, "with --runs: commit of the old command (default: unknown)")
@@ -356,15 +357,19 @@ class Check final : public Command {
     if (!code || !save_) {
       return code;
     }
-    // Only runs that passed may become the baseline. Runs that cannot be compared must not either, because every
-    // later check would be inconclusive.
-    if (!side->failures.empty() || !unfit.empty() || (*kept && *code != static_cast<int>(Outcome::pass))) {
-      log::info("not kept as a baseline");
+    // Runs become the baseline if they passed, or if there was nothing to compare them with. Runs that cannot be
+    // compared must not become the baseline, because every later check would be inconclusive.
+    const char* hindrance = !side->failures.empty() ? "a run failed"
+                            : !unfit.empty()        ? "these runs cannot be compared with others"
+                            : *kept && *code != static_cast<int>(Outcome::pass) ? "these runs did not pass"
+                                                                                : nullptr;
+    if (hindrance != nullptr) {
+      log::info("not kept as a baseline, because " + std::string(hindrance));
       return code;
     }
     const auto place = baseline.keep(like, side->files);
     RETURN_IF_ERROR(place);
-    log::info("kept as a baseline: " + *place);
+    log::info("kept as a baseline" + std::string(*kept ? "" : " for later commits") + ": " + *place);
     return code;
   }
 

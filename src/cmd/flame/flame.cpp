@@ -341,8 +341,10 @@ class Flame : public Command {
     }
   }
 
-  [[nodiscard]] const char* count_name(const analyze::ProfileInfo& info) const {
-    return info.kind == ProfileKind::stall_samples ? "samples" : weight_of(weight_).count_name;
+  [[nodiscard]] output::WeightNames names(const analyze::ProfileInfo& info) const {
+    const WeightWord& weight = weight_of(weight_);
+    return {weight.time_name, info.kind == ProfileKind::stall_samples ? "samples" : weight.count_name,
+            weight.bytes_name};
   }
 
   [[nodiscard]] output::SvgOptions svg_options(const FoldResult& folded, const WeightChoice& weight) const {
@@ -361,8 +363,7 @@ class Flame : public Command {
           "Below kernels: their time, apportioned among " + counted_text(folded.apportioned.samples, "sample") + ".";
     }
     options.weight = weight;
-    options.time_name = weight_of(weight_).time_name;
-    options.count_name = count_name(folded);
+    options.names = names(folded);
     return options;
   }
 
@@ -380,7 +381,7 @@ class Flame : public Command {
     options.facts = output::recorded_text(rows.info);
     options.notice = output::notice_text(rows.info);
     options.kind = weight.kind;
-    options.count_name = count_name(rows.info);
+    options.names = names(rows.info);
     options.command_options =
         "-i " + shell_word(input_.opened) +
         leading_blank(options_given(*app_, {"--input", "--output", "--svg", "--html", "--inverted", "--time-series",

@@ -17,6 +17,7 @@ struct WeightWord {
   const char* series_title;
   const char* time_name;
   const char* count_name;
+  const char* bytes_name = "copied or filled";
 };
 inline constexpr const char* kGraph = "GPU flame graph";
 inline constexpr const char* kTime = "GPU time";
@@ -37,7 +38,7 @@ inline constexpr std::array<WeightWord, 12> kWeights = {{
     {"wait", analyze::Measure::wait, output::WeightKind::time, "Waiting for the GPU", "Waiting for the GPU, over time",
      "time in which the CPU waited for a GPU", "calls"},
     {"alloc", analyze::Measure::alloc, output::WeightKind::bytes, "GPU memory allocations",
-     "GPU memory allocations, over time", "time", "allocations"},
+     "GPU memory allocations, over time", "time", "allocations", "allocated"},
     {"failed", analyze::Measure::failed, output::WeightKind::count, "Calls that failed", "Calls that failed, over time",
      "time", "calls"},
     {"no-work", analyze::Measure::no_work, output::WeightKind::count, "Launches without GPU work",

@@ -31,6 +31,20 @@ constexpr double kHeavyShare = 0.1;
 constexpr uint64_t kClockSamples = 3;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
+// True if the mean times visibly disagree with the change of the geometric means. `factor_percent` is the common factor
+// that the change of a kernel excludes. Considers only findings that the text output shows.
+bool differs_from_means(const Finding& finding, double factor_percent) {
+  constexpr double kVisible = 0.005;  // printed times have three digits
+  const bool kernel = finding.what == Finding::What::kernel;
+  if (finding.what == Finding::What::path || finding.old_ns <= 0 || !std::isfinite(finding.change_percent) ||
+      (kernel && (finding.verdict == Verdict::same || finding.verdict == Verdict::too_small))) {
+    return false;
+  }
+  const double factor = finding.what == Finding::What::total ? 1 : 1 + factor_percent / 100;
+  const double ratio = (1 + finding.change_percent / 100) * factor;
+  return std::abs(finding.new_ns / finding.old_ns - ratio) > kVisible * std::max(1.0, ratio);
+}
+
 class Judge {
  public:
   Judge(const Comparison& runs, const JudgeOptions& options) : runs_(runs), options_(options) {
@@ -353,6 +367,10 @@ void Judge::gather() {
     judgement_.findings.push_back(std::move(line));
     std::move(paths.begin(), paths.end(), std::back_inserter(judgement_.findings));
   }
+  if (std::any_of(judgement_.findings.begin(), judgement_.findings.end(),
+                  [this](const Finding& finding) { return differs_from_means(finding, judgement_.factor_percent); })) {
+    judgement_.notes.push_back(geometric_means_text());
+  }
 }
 
 // Returns how many runs per side suffice to show, with probability kPower, that an unchanged program is not slower by
@@ -451,6 +469,9 @@ Judgement Judge::run_self() {
     test_kernels();
     if (total_.finding.verdict == Verdict::slower || total_.finding.verdict == Verdict::faster) {
       judgement_.notes.push_back(drift_text(total_.finding));
+    }
+    if (!total_.values.testable()) {
+      judgement_.notes.push_back(few_runs_for_noise_text());
     }
     for (TestedLine& kernel : kernels_) {
       kernel.finding.verdict = Verdict::same;

@@ -14,18 +14,24 @@ std::string with_format(const char* format, double value) {
   return text;
 }
 
-}  // namespace
-
-std::string signed_percent(double percent) {
-  if (!std::isfinite(percent)) {
+// `size` is not negative. `sign` is written directly before the digits.
+std::string percent_text(double size, const std::string& sign) {
+  constexpr double kMost = 1e5;
+  if (!std::isfinite(size)) {
     return "not known";
   }
-  constexpr double kMost = 1e5;
-  const double size = std::abs(percent);
-  if (size > kMost) {
-    return percent > 0 ? "over +100000%" : "under -100000%";
-  }
-  return with_format(size < 0.095 ? "%+.2f%%" : size < 99.5 ? "%+.1f%%" : "%+.0f%%", percent);
+  const char* format = size < 0.095 ? "%.2f%%" : size < 99.5 ? "%.1f%%" : "%.0f%%";
+  return size > kMost ? "over " + sign + "100000%" : sign + with_format(format, size);
+}
+
+}  // namespace
+
+std::string plain_percent(double percent) {
+  return percent_text(percent, "");
+}
+
+std::string signed_percent(double percent) {
+  return percent_text(std::abs(percent), std::signbit(percent) ? "-" : "+");
 }
 
 std::string few_kernels_text(size_t kernels) {
@@ -37,6 +43,15 @@ std::string few_kernels_text(size_t kernels) {
 std::string unequal_variances_text() {
   return "one side's runs vary at least twice as much as the other's: each kernel is judged by its own runs (Welch's "
          "test)";
+}
+
+std::string geometric_means_text() {
+  return "percentages compare geometric means, in which one slow run counts less than in the mean times: so the two "
+         "differ here";
+}
+
+std::string few_runs_for_noise_text() {
+  return "the noise is unknown: --self needs at least 4 runs, 2 for each half";
 }
 
 std::string only_in_time_text(const Finding& finding) {
@@ -71,8 +86,9 @@ std::string drift_text(const Finding& total) {
 
 std::string not_seen_text(const std::string& name, const Finding& finding, double percent, size_t needed) {
   return "a slowdown of " + with_format("%.3g%%", percent) + " of " + escaped(name) +
-         " could have been missed: these runs show a change of " + signed_percent(finding.low_percent) + " to " +
-         signed_percent(finding.high_percent) +
+         " is possible, but not proven: the 95% interval of the change is " + signed_percent(finding.low_percent) +
+         " to " + signed_percent(finding.high_percent) +
+         (finding.low_percent > 0 ? ", and a regression must pass a stricter test" : "") +
          (needed == 0 ? "" : "; about " + std::to_string(needed) + " runs a side would be enough");
 }
 

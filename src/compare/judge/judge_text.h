@@ -7,10 +7,13 @@
 
 namespace gpuprof::compare {
 
-std::string signed_percent(double percent);  // returns for example "+2.1%", "-0.04%", "not known"
+std::string plain_percent(double percent);   // for a positive percentage: "2.1%", "over 100000%", "not known"
+std::string signed_percent(double percent);  // for a change: "+2.1%", "-0.04%", "over +100000%", "not known"
 
 std::string few_kernels_text(size_t kernels);
 std::string unequal_variances_text();
+std::string geometric_means_text();
+std::string few_runs_for_noise_text();
 std::string only_in_time_text(const Finding& finding);
 std::string only_in_cycles_text(const Finding& finding);
 std::string excused_text(const Thresholds& thresholds, const Threshold& entry);

@@ -92,7 +92,7 @@ void check_markdown(const Comparison& runs, const Judgement& judgement, TextStre
   }
   out.append(judgement.reasons.size() > 1 ? "\n" : "").append(plain(what_was_compared(runs, judgement))).append("\n\n");
   if (!judgement.findings.empty()) {
-    out += "| GPU time of a run | old | new | change (95% interval) | verdict |\n|---|---:|---:|---:|---|\n";
+    out += "| mean GPU time of a run | old | new | change (95% interval) | verdict |\n|---|---:|---:|---:|---|\n";
   }
   size_t rows = 0;
   size_t left_out = 0;

@@ -17,6 +17,7 @@ using compare::Comparison;
 using compare::Finding;
 using compare::Judgement;
 using compare::Outcome;
+using compare::plain_percent;
 using compare::signed_percent;
 using compare::Verdict;
 
@@ -163,7 +164,8 @@ std::string mean_duration_text(double ns) {
 }
 
 std::string cost_text(const Finding& finding) {
-  std::string text = mean_duration_text(finding.old_ns) + " -> " + mean_duration_text(finding.new_ns) + " a run";
+  std::string text =
+      "mean " + mean_duration_text(finding.old_ns) + " -> " + mean_duration_text(finding.new_ns) + " a run";
   if (finding.launches_percent != 0) {
     text +=
         "; launches " + signed_percent(finding.launches_percent) + ", each " + signed_percent(finding.duration_percent);
@@ -193,18 +195,18 @@ std::vector<std::string> basis_lines(const Judgement& judgement) {
     const Finding& total = judgement.findings.front();
     const double least = std::min(judgement.minimum_detectable_percent, total.minimum_detectable_percent);
     lines.push_back(
-        "Noise: a kernel's time differs by " + signed_percent(judgement.noise_percent).substr(1) +
+        "Noise: a kernel's time differs by " + plain_percent(judgement.noise_percent) +
         " between runs (median). Smallest slowdown that these runs show: " +
-        signed_percent(judgement.minimum_detectable_percent).substr(1) + " of a kernel, " +
-        signed_percent(total.minimum_detectable_percent).substr(1) + " of the total." +
+        plain_percent(judgement.minimum_detectable_percent) + " of a kernel, " +
+        plain_percent(total.minimum_detectable_percent) + " of the total." +
         (least < judgement.material_percent
-             ? " Slowdowns up to " + signed_percent(judgement.material_percent).substr(1) + " are ignored (--material)."
+             ? " Slowdowns up to " + plain_percent(judgement.material_percent) + " are ignored (--material)."
              : ""));
   }
   if (judgement.factor_removed) {
     lines.push_back("Common to all kernels: " + signed_percent(judgement.factor_percent) +
                     (std::abs(judgement.factor_percent) >= 1 ? " (clocks?)" : "") +
-                    "; it counts in the total, and is removed from each kernel.");
+                    "; it counts in the total and in all times, and is removed from each kernel's percentage.");
   }
   for (const std::string& note : judgement.notes) {
     lines.push_back("Note: " + note + ".");

@@ -60,7 +60,7 @@ struct Picture {
 };
 
 std::string exact(uint64_t value, const SvgOptions& options) {
-  return exact_text(value, options.weight.kind, options.count_name);
+  return exact_text(value, options.weight.kind, options.names);
 }
 
 struct BeforeAfter {
@@ -86,17 +86,17 @@ std::string change_numbers(const Weight& weight, const SvgOptions& options) {
   return text;
 }
 
-// Formats the numbers of a frame: "1.23 ms (1,230,000 ns), 12.34% of total, 12 launches, 1.00 MiB (1,048,576 bytes)".
-// The number that determines the width comes first, then the other numbers that are known.
+// Formats the numbers of a frame: "1.23 ms (1,230,000 ns), 12.34% of total, 12 launches, 512 B copied". The number that
+// determines the width comes first, then the other numbers that are known.
 std::string numbers(const Weight& weight, uint64_t total, const SvgOptions& options, bool with_share) {
   if (options.difference) {
     return change_numbers(weight, options) +
            (with_share ? ", " + percent_text(raw_weight(weight, options.weight.kind), total) + " of total" : "");
   }
   const std::array<std::pair<WeightKind, std::string>, 3> parts{{
-      {WeightKind::time, exact_text(weight.ns, WeightKind::time, {})},
-      {WeightKind::count, count_text(weight.count) + " " + printable(options.count_name)},
-      {WeightKind::bytes, exact_text(weight.bytes, WeightKind::bytes, {})},
+      {WeightKind::time, exact_text(weight.ns, WeightKind::time, options.names)},
+      {WeightKind::count, exact_text(weight.count, WeightKind::count, options.names)},
+      {WeightKind::bytes, exact_text(weight.bytes, WeightKind::bytes, options.names)},
   }};
   std::string text;
   for (const auto& [kind, part] : parts) {
@@ -109,14 +109,14 @@ std::string numbers(const Weight& weight, uint64_t total, const SvgOptions& opti
   return text;
 }
 
-std::string_view weight_name(const SvgOptions& options) {
+std::string weight_name(const SvgOptions& options) {
   switch (options.weight.kind) {
     case WeightKind::time:
-      return options.time_name;
+      return options.names.time;
     case WeightKind::count:
-      return options.count_name;
+      return options.names.count;
     case WeightKind::bytes:
-      return "bytes";
+      return "bytes " + options.names.bytes;
   }
   return {};
 }
@@ -288,7 +288,8 @@ void write_data(Picture& picture) {
   std::string& out = picture.out;
   out += "<metadata id=\"gp-data\">{\n";
   append_member(out, "weight", std::to_string(2 + static_cast<int>(options.weight.kind)));
-  append_member(out, "countName", json_quoted(printable(options.count_name)));
+  append_member(out, "countName", json_quoted(printable(options.names.count)));
+  append_member(out, "bytesName", json_quoted(printable(options.names.bytes)));
   append_member(out, "minWidth", px(std::clamp(options.min_width_px, 0.05, 1000.0)));
   append_member(out, "drawnFrames", std::to_string(options.limits.drawn_frames));
   append_member(out, "rowHeight", std::to_string(kRow));

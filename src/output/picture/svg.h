@@ -37,10 +37,9 @@ struct SvgOptions {
   std::string facts;     // where and when it was recorded: "host1, 2026-11-23 14:05 UTC"; empty if unknown
   std::string notice;    // which data are missing ("lost 3.1% of launches"); empty if nothing is missing
   WeightChoice weight;   // the weight that determines the width; times are shown in a suitable unit, and exactly in ns
-  std::string time_name = "GPU time";   // what Weight::ns measures
-  std::string count_name = "launches";  // plural of what Weight::count counts
-  std::string width_note;               // an additional sentence about the widths; may be empty
-  double min_width_px = 0.1;            // narrower frames are not drawn, unless zooming makes them wider
+  WeightNames names;
+  std::string width_note;     // an additional sentence about the widths; may be empty
+  double min_width_px = 0.1;  // narrower frames are not drawn, unless zooming makes them wider
   SvgLimits limits;
   bool inverted = false;                    // true: the tree is inverted, so callers are above their callees
   std::optional<SvgDifference> difference;  // nullopt: the picture is not differential, and colours show frame classes

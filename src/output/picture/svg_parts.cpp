@@ -32,14 +32,14 @@ size_t columns_in(double width, double advance) {
   return width <= 0 ? 0 : static_cast<size_t>(width / advance);
 }
 
-std::string exact_text(uint64_t value, WeightKind kind, std::string_view count_name) {
+std::string exact_text(uint64_t value, WeightKind kind, const WeightNames& names) {
   switch (kind) {
     case WeightKind::time:
       return value < 1'000 ? duration_text(value) : duration_text(value) + " (" + count_text(value) + " ns)";
     case WeightKind::count:
-      return count_text(value) + " " + printable(count_name);
+      return count_text(value) + " " + printable(names.count);
     case WeightKind::bytes:
-      return value < 1'024 ? bytes_text(value) : bytes_text(value) + " (" + count_text(value) + " bytes)";
+      return bytes_text(value) + (value < 1'024 ? " " : " (" + count_text(value) + " bytes) ") + printable(names.bytes);
   }
   return {};
 }

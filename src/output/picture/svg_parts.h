@@ -22,8 +22,8 @@ std::string px(double value);
 size_t columns_in(double width, double advance);
 std::string_view embedded(const char* begin, const char* end);
 
-// Formats a value with its exact number: "1.23 ms (1,230,000 ns)", "12 launches" or "1.00 MiB (1,048,576 bytes)".
-std::string exact_text(uint64_t value, WeightKind kind, std::string_view count_name);
+// Formats a value exactly: "1.23 ms (1,230,000 ns)", "12 launches" or "1.00 MiB (1,048,576 bytes) copied".
+std::string exact_text(uint64_t value, WeightKind kind, const WeightNames& names);
 
 void append_member(std::string& out, std::string_view key, const std::string& value);
 

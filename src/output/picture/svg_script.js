@@ -55,7 +55,7 @@ function numbers(i) {
   if (data.difference) return changeNumbers(i);
   const at = i * STRIDE;
   const parts = [[NS, exactNs(view.frames[at + NS])], [COUNT, grouped(view.frames[at + COUNT]) + ' ' + data.countName],
-                 [BYTES, exactBytes(view.frames[at + BYTES])]];
+                 [BYTES, exactBytes(view.frames[at + BYTES], data.bytesName)]];
   const texts = [parts[data.weight - NS][1], percent(widthOf(i), whole()) + ' of total'];
   if (i > state.zoom && i < view.end[state.zoom] && state.zoom !== 0) texts.push(percent(widthOf(i), widthOf(state.zoom)) + ' of zoomed');
   for (const [kind, text] of parts) {
@@ -102,11 +102,11 @@ function hint() {
 }
 
 // Stacks the header's blocks at this width. The tools stand beside the title, or above it if the width is too small.
-// The lines for numbers and losses wrap; long losses are cut after 12 lines.
+// Long texts wrap; losses are cut after 12 lines.
 function layHeader(width) {
   const beside = width >= 860;
   const room = width - 2 * data.pad;
-  const tools = bar.lay(beside, beside ? width - data.pad - BAR_WIDTH : data.pad, beside ? BAR_WIDTH : room);
+  const tools = bar.lay(beside ? width - data.pad - BAR_WIDTH : data.pad, beside ? BAR_WIDTH : room);
   const texts = { 'gp-title': [data.title, 2], 'gp-subtitle': [data.subtitle, 2], 'gp-facts': [data.facts, 3],
                   'gp-total': [data.total, 4] };
   let y = beside ? 6 : 6 + tools;
@@ -125,7 +125,7 @@ function layHeader(width) {
       block.querySelector('rect').setAttribute('width', Math.max(room, 0));
       block.querySelector('rect').setAttribute('height', 22 + more);
     }
-    if (block.id === 'gp-details') more = 16 * (detailLines() - 1);
+    if (block.id === 'gp-details') more = reserveDetails(room);
     y += block.id === 'gp-legend' ? layLegend(block, width, data.pad) : Number(block.dataset.h) + more;
   }
   byId('gp-rule').setAttribute('x2', width);
@@ -134,15 +134,26 @@ function layHeader(width) {
   headerHeight = y;
 }
 
-// Reserves lines for the numbers of a frame, so that the graph does not move when a frame needs more lines.
-const detailLines = () => Math.min(Math.max(Math.ceil(800 / Math.max(state.width - 2 * data.pad, 1)), 1), 4);
+const HELP = 'Click or Enter zooms, Esc resets, arrow keys move between frames, / searches, n and N step through ' +
+    'matches, i inverts, s shows all callers and callees of a frame.';
+const detailLines = { name: 1, numbers: 1 };
+
+// Reserves the lines that the hint and the help need. A frame's name and numbers get the same lines, so that the graph
+// does not move. Returns the height of the lines after the first two.
+function reserveDetails(room) {
+  const most = 8;
+  detailLines.name = wrapToPixels(details.name, hint(), room, most);
+  details.numbers.setAttribute('y', 20 + 16 * detailLines.name);
+  detailLines.numbers = wrapToPixels(details.numbers, HELP, room, most);
+  return 16 * (detailLines.name + detailLines.numbers - 2);
+}
 
 function showDetails() {
   const i = state.hover >= 0 ? state.hover : document.activeElement === drawn.get(state.focus) ? state.focus : -1;
   const room = state.width - 2 * data.pad;
   const show = (name, text) => {
-    cutToPixels(details.name, name, room);
-    wrapToPixels(details.numbers, text, room, detailLines());
+    wrapToPixels(details.name, name, room, detailLines.name);
+    wrapToPixels(details.numbers, text, room, detailLines.numbers);
   };
   if (i >= 0) {
     const kind = className(i);
@@ -153,8 +164,7 @@ function showDetails() {
     show('Sandwich: ' + nameOf(0), numbers(0) + ' \u2014 its callers below, its callees above.' +
          (baseKind === 'sandwich' ? '' : ' s leads back.'));
   } else {
-    show(hint(), 'Click or Enter zooms, Esc resets, arrow keys move between frames, / searches, n and N step through ' +
-         'matches, i inverts, s shows all callers and callees of a frame.');
+    show(hint(), HELP);
   }
 }
 
@@ -418,7 +428,7 @@ function statusText() {
   const within = state.zoom ? percent(matchedTotals(view, state.zoom).weight, widthOf(state.zoom)) : '';
   const parts = ['Matched ' + percent(sum.weight, whole()) + (state.zoom ? ' (' + within + ' of zoomed)' : '')];
   if (data.weight === COUNT) parts.push(grouped(sum.weight) + ' ' + data.countName);
-  if (data.weight === BYTES) parts.push(exactBytes(sum.weight));
+  if (data.weight === BYTES) parts.push(exactBytes(sum.weight, data.bytesName));
   if (sum.ns > 0) parts.push(exactNs(sum.ns));
   parts.push(grouped(sum.frames) + (sum.frames === 1 ? ' frame' : ' frames'));
   return parts.join(', ');

@@ -6,6 +6,7 @@ function makeBar() {
   const box = make(SVG, 'foreignObject', { id: 'gp-tools', y: 4 });
   const body = make(HTML, 'div', { class: 'gp-bar' });
   const row = make(HTML, 'div', { role: 'search' });
+  const lower = make(HTML, 'div', { class: 'gp-lower' });
   const views = make(HTML, 'div', { role: 'toolbar', 'aria-label': 'Views and files' });
   const button = (id, text, title, act) => {
     const made = make(HTML, 'button', { type: 'button', id, title }, text);
@@ -30,15 +31,19 @@ function makeBar() {
   const status = make(HTML, 'p', { id: 'gp-matched', role: 'status', 'aria-live': 'polite' });
   row.append(input, button('gp-search-button', 'Search', '/', toSearch), reset);
   views.append(inverted, sandwich, ...saves);
-  body.append(row, views, status);
+  lower.append(status, views);
+  body.append(row, lower);
   box.append(body);
   head.append(box);
   return {
     input, status, toSearch,
-    // Sets the size and returns the height.
-    lay(beside, x, width) {
-      const height = beside ? 88 : 106;
-      for (const [name, value] of Object.entries({ x, width, height })) box.setAttribute(name, value);
+    // Sets the size and returns the height, with two lines for the status. They are beside the views if they fit.
+    lay(x, width) {
+      box.setAttribute('x', x);
+      box.setAttribute('width', width);
+      const below = status.getBoundingClientRect().top >= views.getBoundingClientRect().bottom;
+      const height = below ? 95 : 68;
+      box.setAttribute('height', height);
       return height;
     },
     showState() {
@@ -176,7 +181,10 @@ function foldedText() {
 
 // Returns this file with only the data of the shown part. Removes elements that the script of the new file makes again.
 function svgText() {
-  const own = data.weight === NS ? exactNs : data.weight === BYTES ? exactBytes : (value) => grouped(value) + ' ' + data.countName;
+  const own = {
+    [NS]: exactNs, [COUNT]: (value) => grouped(value) + ' ' + data.countName,
+    [BYTES]: (value) => exactBytes(value, data.bytesName),
+  }[data.weight];
   const part = Object.assign({}, data, { cut: undefined,
     ...shownPart(), inverted: state.kind === 'inverted', hint: hint(),
     total: isAll(state.zoom) ? data.total : 'Total of this part: ' + (data.difference ? changeNumbers(state.zoom) : own(widthOf(state.zoom))),

@@ -46,7 +46,7 @@ struct Map {
   uint64_t most = 0;
 
   [[nodiscard]] uint64_t weight(size_t cell) const { return raw_weight(series.cells[cell], options.kind); }
-  [[nodiscard]] std::string exact(uint64_t value) const { return exact_text(value, options.kind, options.count_name); }
+  [[nodiscard]] std::string exact(uint64_t value) const { return exact_text(value, options.kind, options.names); }
   [[nodiscard]] std::string total() const { return "Total: " + exact(raw_weight(series.total, options.kind)); }
   [[nodiscard]] int left() const { return shape.rows == 1 ? kSvgPad : kRowLabelPx; }
   [[nodiscard]] int height() const { return static_cast<int>(shape.rows) * shape.row_px; }
@@ -187,7 +187,8 @@ void write_series_data(std::string& out, const Map& map) {
   const HeatMapOptions& options = map.options;
   out += "<metadata id=\"gp-data\">{\n";
   append_member(out, "kind", std::to_string(static_cast<int>(options.kind)));
-  append_member(out, "countName", json_quoted(printable(options.count_name)));
+  append_member(out, "countName", json_quoted(printable(options.names.count)));
+  append_member(out, "bytesName", json_quoted(printable(options.names.bytes)));
   append_member(out, "pad", std::to_string(kSvgPad));
   append_member(out, "left", std::to_string(map.left()));
   append_member(out, "axis", std::to_string(kAxisPx));

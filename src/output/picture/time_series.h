@@ -20,7 +20,7 @@ struct HeatMapOptions {
   std::string facts;     // where and when the profile was recorded; empty if unknown
   std::string notice;    // which data are missing; empty if nothing is missing
   WeightKind kind = WeightKind::time;
-  std::string count_name = "launches";  // plural of what Weight::count counts
+  WeightNames names;
   // The map shows a command for the selected time range: `command`, then --from and --to, then `command_options`.
   std::string command = "gpuprof flame";
   std::string command_options;

@@ -26,7 +26,7 @@ constexpr int kMostRowPx = 28;
 constexpr int kLeastLabelled = 11;
 constexpr size_t kLabelColumns = 12;
 constexpr size_t kMostCells = 120'000;
-constexpr int kTicks = 6;
+constexpr double kLeastTickPx = 90;  // smallest distance between the labels of ticks
 // Styles of this picture, which are added to those of heat maps.
 constexpr const char* kStyle =
     ".gp-lag{fill:none;stroke:#0b57d0;stroke-width:2}\n#gp-ranks text{font-size:11px}\n"
@@ -41,9 +41,8 @@ struct RankMap {
 
   [[nodiscard]] size_t ranks() const { return view.job.ranks().size(); }
   [[nodiscard]] int height() const { return static_cast<int>(ranks()) * row_px; }
-  [[nodiscard]] double x_of_block(uint64_t block) const {
-    return kLabelPx + cell_px * static_cast<double>(block) / static_cast<double>(blocks_in_cell);
-  }
+  [[nodiscard]] double block_px() const { return cell_px / static_cast<double>(blocks_in_cell); }
+  [[nodiscard]] double x_of_block(uint64_t block) const { return kLabelPx + block_px() * static_cast<double>(block); }
 };
 
 RankMap rank_map_of(const RanksView& view) {
@@ -105,11 +104,30 @@ void write_rank_legend(SvgHeader& header) {
   header.block("gp-legend", kLegendRow, keys);
 }
 
+// Returns the smallest number that is at least `least`, of 1, 2 or 5 times a power of ten up to 10^18.
+uint64_t round_step(double least) {
+  constexpr uint64_t kMost = 1'000'000'000'000'000'000;
+  for (uint64_t power = 1;; power *= 10) {
+    for (const uint64_t factor : {1, 2, 5}) {
+      if (static_cast<double>(factor * power) >= least || power == kMost) {
+        return factor * power;
+      }
+    }
+  }
+}
+
+// Labels round times at equal distances. The first block can begin between two of them.
 void write_axis(std::string& out, const RankMap& map, int y) {
+  const uint64_t begin = map.view.job.begin_ns(0);
+  const uint64_t span = map.view.job.blocks() * map.view.job.block_ns();
+  const double ns_px = map.block_px() / static_cast<double>(std::max<uint64_t>(1, map.view.job.block_ns()));
+  const uint64_t step = round_step(kLeastTickPx / ns_px);
   out += "<g id=\"gp-axes\">\n";
-  for (int tick = 0; tick < kTicks; ++tick) {
-    const uint64_t block = map.view.job.blocks() * static_cast<uint64_t>(tick) / kTicks;
-    out += SvgHeader::text_at(map.x_of_block(block), y + 15, analyze::exact_seconds(map.view.job.begin_ns(block)));
+  uint64_t after = (step - begin % step) % step;
+  for (double x = kLabelPx + ns_px * static_cast<double>(after); after < span && x + kLeastTickPx <= kSvgWidth;) {
+    out += SvgHeader::text_at(x, y + 15, analyze::exact_seconds(begin + after));
+    after += step;
+    x += ns_px * static_cast<double>(step);
   }
   out += "</g>\n";
 }

@@ -114,6 +114,9 @@ Json device_json(const DeviceLine& device) {
   if (device.overlap) {
     json["overlap"] = true;
   }
+  if (device.partial) {
+    json["partial"] = true;
+  }
   return json;
 }
 

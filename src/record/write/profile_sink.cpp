@@ -439,7 +439,7 @@ void ProfileSink::loop() {
 void ProfileSink::close() {
   const std::lock_guard lock(mutex_);
   if (!stop_) {
-    writer_->budget().end(monotonic_ns());
+    writer_->budget().end(monotonic_ns(), own_cpu_ns());
   }
   stop_ = true;
   changed_.notify_one();

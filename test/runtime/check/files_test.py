@@ -242,9 +242,13 @@ class CheckFiles(rig.RuntimeTest):
         self.inconclusive(*keep, "a", two[0], saying="not kept: 1 runs are too few")
         self.assertFalse(os.path.exists(kept))
         _, err = self.check(*keep, "a", *self.side("old"), expect=INCONCLUSIVE)
-        self.assertIn("kept as a baseline", err)
+        self.assertIn("kept as a baseline for later commits: ", err)
+        noisy = [made.write(os.path.join(self.folder, f"noisy-{i}.txt"), seed=f"noisy {i}", noise=0.4) for i in range(3)]
+        _, err = self.check(*keep, "noisy", *noisy, expect=INCONCLUSIVE)
+        self.assertIn("not kept as a baseline, because these runs did not pass", err)
         _, err = self.check(*keep, "b", *self.side("new"), expect=PASS)
         self.assertIn("the baseline is commit a", err)
+        self.assertIn("kept as a baseline: ", err)
 
     def test_a_budget_limits_functions_and_kernels(self):
         runs = self.side("run", runs=3, noise=0)

@@ -140,7 +140,7 @@ class CheckRuns(rig.RuntimeTest):
         arguments = ["--baseline", kept, "--save", "--runs", "4", "-o", self.out]
         out, err = self.check(*arguments, "--commit", "first", "--", self.app("a"), expect=INCONCLUSIVE)
         self.assertIn("nothing was compared", out)
-        self.assertIn("kept as a baseline", err)
+        self.assertIn("kept as a baseline for later commits: ", err)
         folders = glob.glob(f"{kept}/*/*-first")
         self.assertEqual(len(folders), 1)
         self.assertEqual(len(os.listdir(folders[0])), 4)
@@ -150,6 +150,7 @@ class CheckRuns(rig.RuntimeTest):
         self.assertEqual(glob.glob(f"{kept}/*/*"), folders)
         # A slower commit is a regression, and its profiles are not kept.
         _, err = self.check(*arguments, "--commit", "second", "--", self.app("b", 400), expect=REGRESSION)
+        self.assertIn("not kept as a baseline, because these runs did not pass", err)
         self.assertIn("the baseline is commit first", err)
         self.assertEqual(glob.glob(f"{kept}/*/*"), folders)
         # The new side can be recorded profiles instead of a command. If the new commit is "st", commit "first" is still

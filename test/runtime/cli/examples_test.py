@@ -228,6 +228,36 @@ class Examples(unittest.TestCase):
                 ran += 1
         self.assertGreater(ran, 15, "the pages have more examples than that")
 
+    def test_the_tutorial_shows_what_its_commands_print(self):
+        reason = rig.unmet(["opencl"])
+        if reason:
+            self.skipTest(reason)
+        with open(os.path.join(rig.SOURCE, "docs/tutorial.md"), encoding="utf-8") as file:
+            page = file.read().partition("\n## CUDA")[0]
+        with open(os.path.join(rig.SOURCE, "examples/opencl/heat.cpp"), encoding="utf-8") as file:
+            source = file.read()
+        sandbox = Sandbox(self.folder())
+        os.symlink(os.path.join(rig.SOURCE, "examples"), os.path.join(sandbox.folder, "examples"))
+        results = sandbox.run(re.findall(r"^    \$ (.*)$", page, re.M))
+        printed = ""
+        for command, status, stdout, stderr in results:
+            self.assertEqual(status, 0, (command, stderr))
+            self.assertEqual(faults_of(command, sandbox.folder, stdout), [], stderr)
+            printed += stdout + stderr
+        # Times differ from run to run. Call paths, headings and the numbers of launches do not.
+        lines = {" ".join(line.split()) for line in printed.splitlines()}
+        for pattern in (r"^    .*heat\.cpp:\d+$", r"^    Top .*$", r"^    launches [\d,]+ -> [\d,]+$", r"^    .*  name\b.*$"):
+            shown = re.findall(pattern, page, re.M)
+            self.assertTrue(shown, pattern)
+            self.assertLessEqual({" ".join(line.split()) for line in shown}, lines)
+        number, text = re.search(r"^Line (\d+) of heat\.cpp is `(.*)`", page, re.M).groups()
+        self.assertIn(text, source.splitlines()[int(number) - 1])
+        # Each picture of the page is drawn by a command of the page.
+        drawn = re.findall(r"--svg (\S+)\.svg$", page, re.M)
+        self.assertEqual(re.findall(r"\]\(tutorial-(.*)\.png\)$", page, re.M), drawn)
+        for name in drawn:
+            self.assertTrue(os.path.isfile(os.path.join(rig.SOURCE, f"docs/tutorial-{name}.png")), name)
+
     def can_run(self, command):
         for part, requirement in NEEDS:
             if part in command and rig.why_not(requirement):

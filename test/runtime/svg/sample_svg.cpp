@@ -241,6 +241,7 @@ int main(int argc, char** argv) {
   options.subtitle =
       "python3 train.py --model llama-60m --batch-size 32 --sequence-length 2048 --precision bf16 --steps 64";
   options.notice = "1.2% of launches have no CPU stack; 318 GPU records were lost (ring full)";
+  options.width_note = "Below kernels: their time, apportioned among 1,234 samples.";
   ok = write(dir + "/deep.svg", deep_tree(), options) && ok;
   options.inverted = true;
   ok = write(dir + "/inverted.svg", gpuprof::analyze::inverted(deep_tree()).tree, options) && ok;

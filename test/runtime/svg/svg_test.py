@@ -179,7 +179,7 @@ class Svg(unittest.TestCase):
         assert near(page.frame("rare")["width"], 1260)
         # `rare` has 10 us: 6 us of tiny_a, 3 us of tiny_b, and 1 us of its own, which is the gap on the right.
         assert near(page.frame("tiny_a")["width"], 756) and near(page.frame("tiny_b")["width"], 378)
-        assert page.frame("tiny_b")["label"].endswith("30.00% of zoomed, 3 launches, 4.00 KiB (4,096 bytes)")
+        assert page.frame("tiny_b")["label"].endswith("30.00% of zoomed, 3 launches, 4.00 KiB (4,096 bytes) copied or filled")
 
     @twice
     def test_search_counts_nested_matches_once(self):
@@ -334,6 +334,30 @@ class Svg(unittest.TestCase):
             "return [...document.querySelectorAll('#gp-details-hint tspan')].map((t) => t.textContent)")
         assert " launches" in " ".join(details) and "CPU native" in " ".join(details), details
         assert "\u2026" not in "".join(lines + notice + details), (lines, notice, details)
+
+    @twice
+    def test_the_header_has_no_gap_and_cuts_no_text(self):
+        for width in (600, 640, 700, 740, 840, 900, 1000, 1600):
+            page = self.page("deep.svg")
+            data = self.browser.script("return JSON.parse(document.getElementById('gp-data').textContent)")
+            self.browser.resize(width, 800)
+            self.browser.wait_for(f"document.documentElement.getAttribute('width') === '{width}'")
+            hint, text, gap = self.browser.script("""
+                const box = (id) => document.getElementById(id).getBoundingClientRect();
+                const lines = (id) => [...document.getElementById(id).childNodes].map((t) => t.textContent).join(' ');
+                return [lines('gp-name'), lines('gp-details-hint'), box('gp-title').top - box('gp-save-svg').bottom];""")
+            assert hint == data["hint"] and "1,234 samples" in hint, (width, hint)
+            assert text.endswith("s shows all callers and callees of a frame."), (width, text)
+            assert gap < 25, (width, gap)
+            page.search("gemm")
+            cut = self.browser.script("""
+                const status = document.getElementById('gp-matched').getBoundingClientRect();
+                const texts = document.createRange();
+                texts.selectNodeContents(document.getElementById('gp-matched'));
+                const bar = document.getElementById('gp-tools').getBoundingClientRect();
+                return texts.getBoundingClientRect().bottom - Math.min(status.bottom, bar.bottom);""")
+            assert cut <= 0.5, (width, cut, page.text("gp-matched"))
+            self.browser.screenshot(self.shots / f"header-{width}.png")
 
     @twice
     def test_details_follow_the_focus_and_ignore_a_resting_pointer(self):
@@ -494,6 +518,10 @@ class Svg(unittest.TestCase):
         assert self.browser.script(names)[0] == "heavy"
         self.browser.click("th:nth-child(2) button")
         assert self.browser.script(names)[0] == "<script>window.pwned=1</script>"
+        self.browser.click("th:nth-child(1) button")
+        assert self.browser.script(names) == ["<script>window.pwned=1</script>", "heavy", "light"]
+        self.browser.click("th:nth-child(1) button")
+        assert self.browser.script(names)[0] == "light"
         assert page.frames() and page.text("gp-search-button") == "Search"
         assert self.browser.script("return window.pwned") is None
         # Even an injected script does nothing: the page runs only its own scripts.

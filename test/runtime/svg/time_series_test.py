@@ -173,6 +173,7 @@ class TimeSeries(unittest.TestCase):
         command = self.text("gp-command")
         self.assertEqual(command, "gpuprof flame --from 5.5s --to 6.5s -i 'my run.txt' --weight bytes")
         copies = sum(work == 3 for works in self.slices[22:26] for work, _ in works)
+        self.assertIn(" bytes) copied or filled, ", self.text("gp-selected"))
         self.assertEqual(sum(int(line.rsplit(" ", 1)[1]) for line in self.run_shell(command).splitlines()),
                          4096 * copies)
 

@@ -291,17 +291,41 @@ TEST_CASE("a filter that matches nothing names the condition that failed") {
   CHECK(filtered("GPUPROF;3.2\n", both).error().message == "the profile holds no records to filter");
 }
 
-TEST_CASE("idle time from before a subset is no overlap of recordings") {
-  std::string job = std::string(kJob).insert(12, "META;recording;0123456789abcdef0123456789abcdef\n");
-  job.replace(job.find("IDLE;1;2;0;3"), 12, "IDLE;1;2;0;150");
-  const auto late = filtered(job, window_conditions(150, 160));
-  REQUIRE(late);
-  const auto devices = summarize(test::read_all(*late), {}).devices;
-  REQUIRE(devices.size() == 1);
-  CHECK(!devices[0].overlap);
-  CHECK(devices[0].wall_ns == 100);
-  CHECK(devices[0].busy_ns == 7);
-  CHECK(devices[0].idle_ns == 93);
+TEST_CASE("the device time of a subset is a lower limit, not an overlap of recordings") {
+  constexpr const char* kHead =
+      "GPUPROF;3.2\nMETA;recording;0123456789abcdef0123456789abcdef\nMETA;start_ns;1000\nMETA;interval_ns;100\n"
+      "STRING;1;add\nSTRING;2;opencl\nSTRING;3;sub\nPROCESS;1;7;0;1000;1;0;0;0\nDEVICE;1;2;0;1;0\n"
+      "WORK;1;1;9;0;0;0;0;0;1;0;kernel;1;0\nWORK;2;1;9;0;0;0;0;0;1;0;kernel;3;0\n"
+      "GPU;0;1;1;30;30;30;900;0;0\nGPU;1;2;1;40;40;40;1600;0;0\n";
+  constexpr const char* kTail = "WINDOW;1000;1200\nEND;1200;2;2;70;0;0;0\n";
+  const auto device_of = [](const std::string& text, const Conditions& conditions) {
+    const auto subset = filtered(text, conditions);
+    REQUIRE(subset);
+    const auto devices = summarize(test::read_all(*subset), {}).devices;
+    REQUIRE(devices.size() == 1);
+    return devices[0];
+  };
+  Conditions add;
+  add.kernel = Pattern::compile("--kernel", "add").value();
+  add.words.at(static_cast<size_t>(Aspect::kernel)) = "--kernel add";
+  const std::string job =
+      std::string(kHead) + "SHARE;0;1;30;30\nSHARE;1;2;40;40\nIDLE;0;1;1;70\nIDLE;1;1;2;60\n" + kTail;
+  const DeviceLine by_kernel = device_of(job, add);
+  CHECK(by_kernel.partial);
+  CHECK(!by_kernel.overlap);
+  CHECK(by_kernel.wall_ns == 200);
+  CHECK(by_kernel.busy_ns == 30);
+  const DeviceLine by_time = device_of(job, window_conditions(100, 200));
+  CHECK(!by_time.partial);
+  CHECK(!by_time.overlap);
+  CHECK(by_time.wall_ns == 100);
+  CHECK(by_time.idle_ns == 60);
+  // Profiles of earlier versions have all idle time in the slice of the next work.
+  const DeviceLine old = device_of(std::string(kHead) + "SHARE;0;1;30;30\nSHARE;1;2;40;40\nIDLE;1;1;2;130\n" + kTail,
+                                   window_conditions(100, 200));
+  CHECK(!old.overlap);
+  CHECK(old.wall_ns == 100);
+  CHECK(old.idle_ns == 60);
 }
 
 TEST_CASE("a filter that keeps only idle time fails") {

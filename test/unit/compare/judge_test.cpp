@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "catch.h"
+#include "compare/judge/judge_text.h"
 
 using namespace gpuprof::compare;
 
@@ -248,7 +249,7 @@ TEST_CASE("light kernels whose possible slowdowns add much to the total do not p
     }
   }
   CHECK(sides.judged().outcome == Outcome::inconclusive);
-  CHECK(reasons_of(sides.judged()).find("a slowdown of 68.2% of kernel_0 could have been missed") == 0);
+  CHECK(reasons_of(sides.judged()).find("a slowdown of 68.2% of kernel_0 is possible, but not proven: ") == 0);
 }
 
 TEST_CASE("runs that are not comparable are inconclusive") {
@@ -340,10 +341,55 @@ TEST_CASE("a pass needs runs that could have shown a regression") {
   }
   const Judgement noisy = sides.judged();
   CHECK(noisy.outcome == Outcome::inconclusive);
-  CHECK(reasons_of(noisy).find("could have been missed") != std::string::npos);
+  CHECK(reasons_of(noisy).find("is possible, but not proven") != std::string::npos);
   JudgeOptions lax;
   lax.min_effect_percent = 1000;
   CHECK(sides.judged(lax).outcome == Outcome::pass);
+}
+
+TEST_CASE("an interval above 0 that proves no regression is explained") {
+  Sides sides(1, 3);
+  const uint64_t ns[6] = {8'607'000, 10'000'000, 11'618'000, 12'460'000, 14'470'000, 16'810'000};
+  for (size_t run = 0; run < 6; ++run) {
+    sides.comparison.kernels[0].costs[run].ns = ns[run];
+  }
+  const Judgement judgement = sides.judged();
+  CHECK(judgement.outcome == Outcome::inconclusive);
+  const std::string reasons = reasons_of(judgement);
+  CHECK(reasons.find(
+            "a slowdown of 25% of the total is possible, but not proven: the 95% interval of the change is +") == 0);
+  CHECK(reasons.find("a regression must pass a stricter test") != std::string::npos);
+}
+
+TEST_CASE("a note explains mean times that disagree with the percentage") {
+  Sides sides(1, 4);
+  const auto noted = [&sides] {
+    const std::vector<std::string> notes = sides.judged().notes;
+    return std::count_if(notes.begin(), notes.end(),
+                         [](const std::string& note) { return note.find("percentages compare geometric") == 0; });
+  };
+  sides.slow_down_all(1.1);
+  CHECK(noted() == 0);
+  sides.comparison.kernels[0].costs[0].ns *= 4;  // the arithmetic mean of the old runs exceeds their geometric mean
+  CHECK(noted() == 1);
+
+  // The common factor is not a disagreement.
+  Sides many(30, 5);
+  many.slow_down_all(1.1);
+  many.slow_down(3, 1.2);
+  const Judgement judgement = many.judged();
+  CHECK(judgement.factor_removed);
+  CHECK(judgement.notes.empty());
+}
+
+TEST_CASE("percentages above the limit are complete, with and without a sign") {
+  CHECK(signed_percent(-2.14) == "-2.1%");
+  CHECK(signed_percent(0.03) == "+0.03%");
+  CHECK(plain_percent(99.7) == "100%");
+  CHECK(signed_percent(1e6) == "over +100000%");
+  CHECK(plain_percent(1e6) == "over 100000%");
+  CHECK(plain_percent(INFINITY) == "not known");
+  CHECK(signed_percent(-INFINITY) == "not known");
 }
 
 TEST_CASE("few kernels are judged without common factor and moderation, with a note") {
@@ -524,4 +570,15 @@ TEST_CASE("the runs of one side without another are judged for their noise") {
   REQUIRE(drifting.notes.size() == 1);
   CHECK(drifting.notes[0].find("the GPU time of the second half of the runs differs from the first half by +") == 0);
   CHECK(judge_self({}, {}).outcome == Outcome::inconclusive);
+
+  for (const size_t runs : {3, 4}) {
+    Sides few(1, 2);
+    static_cast<void>(few.judged());
+    few.comparison.runs.resize(runs);
+    few.comparison.totals.resize(runs);
+    few.comparison.kernels[0].costs.resize(runs);
+    const std::vector<std::string> notes = judge_self(few.comparison, {}).notes;
+    const bool noted = !notes.empty() && notes.back().find("the noise is unknown: --self needs at least 4 runs") == 0;
+    CHECK(noted == (runs == 3));
+  }
 }

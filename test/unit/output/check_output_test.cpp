@@ -164,6 +164,7 @@ Made hostile() {
   made.stalls({100, {{0, 90}, {1, 10}}}, {100, {{0, 10}, {1, 90}}});
   made.path({name, std::string(1000, 'x')}, Verdict::slower, 1e6, 2e6);
   made.kernel("", Verdict::slower, 1, 1e30);
+  made.judgement.noise_percent = made.judgement.minimum_detectable_percent = 1e9;
   return made;
 }
 

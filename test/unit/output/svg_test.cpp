@@ -137,14 +137,16 @@ TEST_CASE("svg: narrow frames are not drawn, but their data and weight are kept"
 TEST_CASE("svg: the weight decides the widths and the first number") {
   SvgOptions options;
   options.weight.kind = WeightKind::count;
-  options.count_name = "samples";
+  options.names.count = "samples";
   const std::string text = svg(tiny_tree(), options);
-  CHECK(text.find("Total: 5 samples, 1.00 ms (1,000,000 ns), 4.00 KiB (4,096 bytes)") != std::string::npos);
+  CHECK(text.find("Total: 5 samples, 1.00 ms (1,000,000 ns), 4.00 KiB (4,096 bytes) copied or filled") !=
+        std::string::npos);
   CHECK(text.find("2 samples, 40.00% of total") != std::string::npos);
   options.weight.kind = WeightKind::bytes;
   const std::string bytes = svg(tiny_tree(), options);
   CHECK(bytes.find("saxpy") == std::string::npos);  // the kernel moved no bytes
-  CHECK(bytes.find("4.00 KiB (4,096 bytes), 100.00% of total") != std::string::npos);
+  CHECK(bytes.find("4.00 KiB (4,096 bytes) copied or filled, 100.00% of total") != std::string::npos);
+  CHECK(bytes.find("Width: bytes copied or filled. Callers below") != std::string::npos);
 }
 
 TEST_CASE("svg: hostile names and options stay text") {
@@ -152,7 +154,7 @@ TEST_CASE("svg: hostile names and options stay text") {
   FlameTree tree;
   tree.add(tree.child(FlameTree::kRoot, attack, FrameClass::native), {5, 1, 0});
   SvgOptions options;
-  options.title = options.subtitle = options.notice = options.count_name = attack;
+  options.title = options.subtitle = options.notice = options.names.count = attack;
   const std::string text = svg(tree, options);
   CHECK(count_of(text, "<script") == 1);
   CHECK(count_of(text, "]]>") == 2);
@@ -184,7 +186,7 @@ TEST_CASE("html: only gpuprof's own scripts may run, and names stay text") {
   FlameTree tree;
   tree.add(tree.child(FlameTree::kRoot, attack, FrameClass::native), {5, 1, 0});
   SvgOptions options;
-  options.title = options.subtitle = options.facts = options.notice = options.count_name = attack;
+  options.title = options.subtitle = options.facts = options.notice = options.names.count = attack;
   const std::string text = html(tree, summary, options);
   CHECK(count_of(text, "<script") == 2);
   CHECK(count_of(text, "<style") == 2);

@@ -97,15 +97,24 @@ TEST_CASE("functions have names even if the memory for their unit's lines is mis
 }
 
 TEST_CASE("the time limit begins at the end of the recording and excludes downloads") {
-  ReadingBudget budget({.time_after_end_ns = 1'000'000'000, .download_ns = 5});
+  ReadingBudget budget({.time_after_end_ns = 1'000'000, .download_ns = 5});
   CHECK(budget.in_time());
-  budget.end(monotonic_ns() - 1'000'000'001);
+  budget.end(monotonic_ns() - 1'000'001, 0);  // this process has used more than 1 ms of CPU time
   CHECK_FALSE(budget.in_time());
   CHECK(budget.may_download());
   budget.downloaded(3600'000'000'000);
   CHECK(budget.in_time());
   CHECK_FALSE(budget.may_download());
   CHECK(budget.left_out().downloads == 1);
+}
+
+TEST_CASE("on a busy machine, the time limit is longer") {
+  constexpr uint64_t kSecond = 1'000'000'000;
+  ReadingBudget budget({.time_after_end_ns = 10 * kSecond});
+  budget.end(monotonic_ns() - 39 * kSecond, own_cpu_ns());
+  CHECK(budget.in_time());
+  budget.end(monotonic_ns() - 40 * kSecond, own_cpu_ns());
+  CHECK_FALSE(budget.in_time());
 }
 
 TEST_CASE("a perf map is read once, up to the limit") {
@@ -165,7 +174,7 @@ TEST_CASE("after the time limit only known addresses have names") {
   std::vector<SymbolizedFrame> frames;
   name_address(symbolizer, maps, child.outer(), true, frames);
   REQUIRE(frames.size() == 3);
-  symbolizer.budget().end(kLongAgo);
+  symbolizer.budget().end(kLongAgo, 0);
   frames.clear();
   name_address(symbolizer, maps, child.outer(), true, frames);
   CHECK(frames.size() == 3);

@@ -135,7 +135,7 @@ void Rows::take_new(Batch& batch) {
   for (const auto& [key, ns] : occupancy_.take_idle()) {
     batch.idle.push_back({key.slice, profile::DeviceId{key.device}, profile::WorkId{key.work}, ns});
   }
-  batch.swept_ns = swept_ns_;
+  batch.swept_ns = swept_ns_ < join_.options.start_ns ? 0 : swept_ns_;
   batch_slice_ = join_.slice_of(join_.options.clock());
   batch.works = std::exchange(new_works_, {});
   batch.rows.assign(rows_.begin(), rows_.end());

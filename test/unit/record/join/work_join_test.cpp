@@ -433,6 +433,19 @@ TEST_CASE("busy and idle time add up to the window, and a wait is charged for th
   CHECK(busy + idle == batch.windows[0].end_ns - batch.windows[0].start_ns);
 }
 
+TEST_CASE("no time is swept before the recording began") {
+  Rig rig;  // began at 1000 ns
+  fake_now_ns = 1'000'000'000;
+  rig.correlator.end_iteration();
+  CHECK(rig.take().swept_ns == 0);
+  fake_now_ns = 4'000'000'000;
+  rig.correlator.end_iteration();
+  CHECK(rig.take().swept_ns == 1'000'000'000);
+  fake_now_ns = 4'050'000'000;
+  rig.correlator.end_iteration();
+  CHECK(rig.take().swept_ns == 1'000'000'000);  // sweeps have steps of 100 ms
+}
+
 TEST_CASE("the sweep waits for a launch whose work is pending") {
   constexpr uint64_t kSecond = 1'000'000'000;
   Rig rig;
