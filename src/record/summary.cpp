@@ -24,6 +24,13 @@ constexpr size_t kColumns = 100 - std::string_view("gpuprof: ").size();
 
 using Phrases = std::vector<std::string>;
 
+// Without commas, because scripts read the numbers.
+std::string counted(uint64_t count, std::string_view singular) {
+  std::string text = counted_text(count, singular);
+  std::erase(text, ',');
+  return text;
+}
+
 // Joins phrases into lines of at most kColumns. A longer phrase gets its own line.
 void add_lines(const Phrases& phrases, std::vector<std::string>& lines) {
   std::string line;
@@ -47,7 +54,7 @@ Phrases losses(const SummaryFacts& facts) {
   }
   if (const uint64_t launches = facts.totals.coverage[CoverageCount::without_record];
       launches > 0 && !facts.counts_only) {
-    phrases.push_back("the GPU work of " + counted_text(launches, "launch"));
+    phrases.push_back("the GPU work of " + counted(launches, "launch"));
   }
   if (phrases.empty()) {
     return {"lost nothing"};
@@ -85,20 +92,20 @@ std::string coverage(const SummaryFacts& facts) {
 
 Phrases recorded(const SummaryFacts& facts) {
   const Totals& t = facts.totals;
-  Phrases phrases = {counted_text(t.launches, "launch")};
+  Phrases phrases = {counted(t.launches, "launch")};
   if (const uint64_t failed = t.coverage[CoverageCount::failed]; failed > 0) {
     phrases.back() += fmt::format(" ({} FAILED)", failed);
   }
   if (facts.counts_only) {
     phrases.back() += " (counted, no GPU times)";
   } else {
-    phrases.push_back(counted_text(t.gpu_records, "GPU record"));
+    phrases.push_back(counted(t.gpu_records, "GPU record"));
     phrases.push_back(duration_text(t.gpu_ns) + " GPU time");
   }
   if (t.samples > 0) {
-    phrases.push_back(counted_text(t.samples, "sample"));
+    phrases.push_back(counted(t.samples, "sample"));
   }
-  phrases.push_back(counted_text(facts.stacks, "stack") + (facts.stacks_missing ? " (no stack engine)" : ""));
+  phrases.push_back(counted(facts.stacks, "stack") + (facts.stacks_missing ? " (no stack engine)" : ""));
   return phrases;
 }
 
@@ -179,7 +186,7 @@ Summary summary_of(const SummaryFacts& facts) {
   }
   Summary summary;
   if (saw_nothing(facts.totals)) {
-    add_lines({counted_text(facts.counted, "count") + " of instructions", "no GPU times"}, summary.lines);
+    add_lines({counted(facts.counted, "count") + " of instructions", "no GPU times"}, summary.lines);
   } else {
     Phrases first = losses(facts);
     if (!facts.stacks_missing) {

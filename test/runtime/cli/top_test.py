@@ -196,7 +196,7 @@ class Top(rig.RuntimeTest):
         self.assertGreater(sum(shares), 99)
         self.assertIn(" -> ", text[paths + 1])
         self.assertRegex("\n".join(text), r"launches/s  nothing lost")
-        self.assertRegex("\n".join(text), r"busy +[\d.]+%")
+        self.assertIn("  busy - ", "\n".join(text))  # not yet known: work is apportioned three seconds late
         printed = [i for i, line in enumerate(text) if line == "printed by the target"]
         self.assertLess(max(printed), title, "what the target prints is above")
         self.enough()
