@@ -37,12 +37,12 @@ struct Target {
 // Starts the readout of an execution. `correlation` is the id of the launch that executed the list.
 void after_execution(const Target& target, List* list, uint64_t correlation);
 
-// Before the target destroys a queue, list or event, waits for readouts that use it, for a limited time. Not under
-// Locked.
+// Before the target destroys a queue, list or event, waits for readouts that use it, for a limited time. The caller
+// must not hold the lock (Locked).
 void finish_executions(const void* target);
 void finish_executions_with(ze_event_handle_t event);
 
-// Reports finished executions. Not under Locked.
+// Reports finished executions. The caller must not hold the lock (Locked).
 void report_executions(bool may_wait);
 
 // If many executions are unreported, reports some of the oldest: each unreported one occupies a readout list.

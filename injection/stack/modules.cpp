@@ -395,7 +395,8 @@ bool find_parts(const Module& module, ModuleParts* parts) {
   return segments.ok();
 }
 
-// Returns 1 if modules come from the table. They may have been unmapped, so only `identity` distinguishes them.
+// Returns a hash of the module's contents. Returns 1 for a module from a table of loaded modules: it may be unmapped by
+// now, so its contents must not be read. Such modules differ only in `identity`.
 uint64_t fingerprint_of(const ModuleParts& parts) {
   return find_object == nullptr ? 1 : hash_marks(parts);
 }

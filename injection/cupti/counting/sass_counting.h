@@ -6,8 +6,8 @@
 
 namespace gpuprof::injection::cupti {
 
-// Does not count launches while recording is paused. `flush` sends counts and waits for the GPU. Callbacks for an
-// unload must not read counts, because CUPTI crashes there.
+// Launches are not counted while recording is paused. The handler `flush` waits for the GPU and sends the counts. The
+// handler for unloaded modules does not read counts, because CUPTI crashes there.
 extern const EventHandlers kCounting;
 
 // Returns whether this recording counts instructions and nothing else.

@@ -88,7 +88,7 @@ class StallTable {
     uint64_t without_lines = 0;
     uint64_t without_in_zebins = 0;
     std::unordered_map<uint32_t, uint64_t> reasons;
-    std::unordered_map<uint32_t, uint64_t> lines;  // key: position of the innermost frame
+    std::unordered_map<uint32_t, uint64_t> lines;  // samples; key: index of a frame in the tables
     // Key: id of a code location whose instruction waits for another one.
     std::unordered_map<uint32_t, uint64_t> waiting;
   };

@@ -40,7 +40,8 @@ class SubsetCollector {
   // Begins an input. `of` is its META part.of, or empty if the input is not a subset.
   void begin_input(std::string_view of);
 
-  // Takes a META line. Returns true if it describes the input as a subset: rest() then replaces it in the result.
+  // Takes a META line. Returns true if the line says which subset the input is. The caller must then leave the line out
+  // of the result, because rest() has the lines for the result.
   bool take(std::string_view key, std::string_view value);
 
   // Returns true if the result does not have the window yet. Each subset repeats all windows of the complete profile.

@@ -16,7 +16,7 @@ namespace gpuprof::output {
 // Limits the file size: 100,000 frames need 3 to 10 MB. Beyond a limit the lightest frames are dropped. Their share
 // of the parent's width remains empty, and the picture reports the omission.
 struct SvgLimits {
-  size_t data_frames = 100'000;  // number of frames that zooming can reach
+  size_t data_frames = 100'000;  // frames in the file; zooming shows them
   // Number of frames that are drawn at once, in the static picture and by the script.
   size_t drawn_frames = 8'000;
   size_t depth = 1'000;       // number of levels above the root

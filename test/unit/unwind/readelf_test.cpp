@@ -20,10 +20,10 @@ using namespace gpuprof::unwind;
 
 namespace {
 
-// A rule as readelf's columns show it, or nullopt if its text ("exp") does not show the rule.
+// A rule as a column of readelf shows it.
 struct Expected {
   std::string text;
-  std::optional<uint64_t> rule;
+  std::optional<uint64_t> rule;  // nullopt for "exp": readelf does not show the expression
 };
 
 std::optional<int64_t> number_after(const std::string& text, const std::string& prefix) {
