@@ -87,8 +87,7 @@ class Check final : public Command {
   void declare_baseline(CLI::App& app) {
     add_file_option(app, "--baseline", baseline_, "compare with an earlier commit, whose profiles are in this folder")
         ->type_name("FOLDER");
-    app.add_flag("--save", save_,
-                 "with --baseline: store the new profiles if they pass or are the first");
+    app.add_flag("--save", save_, "with --baseline: store the new profiles if they pass or are the first");
     app.add_option("--commit", commit_, "commit of the new runs (default: from CI variables or git)")
         ->type_name("TEXT");
     app.add_option("--old-commit", old_commit_, "with --runs: commit of the old command (default: unknown)")
