@@ -17,14 +17,20 @@ Error no_work(const ProfileInfo& info, const std::string& name) {
     const auto found = info.meta.find(key);
     return found == info.meta.end() ? std::string() : found->second;
   };
+  const uint64_t outside = info.counted(profile::CoverageCount::outside_range);
+  const uint64_t off = whole_number(value("gpu_records.while_off")).value_or(0);
   const auto why = profile::why_empty({.nvtx_range = value("nvtx_range"),
-                                       .outside_range = info.counted(profile::CoverageCount::outside_range),
+                                       .outside_range = outside,
                                        .only_a_window = !recording_window(info.meta).empty(),
-                                       .off_records = whole_number(value("gpu_records.while_off")).value_or(0)});
+                                       .off_records = off});
   if (info.launches > 0 || !info.losses.empty()) {
     return {text, "`gpuprof report` shows what this recording saw and missed", kExitNothing};
   }
-  return why ? Error{text + ": " + why->reason, why->hint, kExitNothing} : Error{text, hints::kAskDoctor, kExitNothing};
+  if (!why) {
+    return {text, hints::kAskDoctor, kExitNothing};
+  }
+  const bool used_gpu = outside > 0 || off > 0;  // otherwise, it may have used no GPU that gpuprof can record
+  return {text + ": " + why->reason, why->hint + (used_gpu ? "" : std::string("; ") + hints::kAskDoctor), kExitNothing};
 }
 
 }  // namespace gpuprof::analyze

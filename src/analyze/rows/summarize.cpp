@@ -1,6 +1,7 @@
 #include "analyze/rows/summarize.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -15,6 +16,7 @@
 #include "analyze/rows/row_filter.h"
 #include "analyze/rows/totals.h"
 #include "analyze/subsets/subset_meta.h"
+#include "base/text/numbers.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -169,24 +171,56 @@ std::vector<GroupLine> group_lines(const GroupSums& sums, Order order, size_t to
   return lines;
 }
 
-// Compares the device's time with the recorded time. They differ if recordings overlap or if the profile is a subset.
-// In a selected window, and without END, the recorded time is not known exactly.
-void limit_to_windows(const Aggregate& rows, DeviceLine& line) {
-  if (!rows.info.complete || rows.window || rows.window_ns == 0 || line.wall_ns == rows.window_ns) {
+// Returns the recorded time of the selected slices. Returns 0 if it is not known, such as without END.
+uint64_t recorded_ns(const Aggregate& rows) {
+  if (!rows.info.complete || !rows.window) {
+    return rows.info.complete ? rows.window_ns : 0;
+  }
+  const auto start = rows.info.meta.find("start_ns");
+  const auto start_ns = start == rows.info.meta.end() ? std::nullopt : whole_number(start->second);
+  return start_ns ? covered_ns(windows_in(rows.windows, *rows.selected_window(), *start_ns)) : 0;
+}
+
+// Which work the profile has. `slice`: its WINDOW lines are those of the complete profile.
+enum class Subset : uint8_t { none, window, slice, other };
+
+Subset subset_of(const std::multimap<std::string, std::string>& meta) {
+  if (const auto filter = meta.find(std::string(kFilterKey)); filter != meta.end()) {
+    const std::string& text = filter->second;
+    constexpr std::array<const char*, 5> kOthers{" --process ", " --rank ", " --device ", " --path ", " --kernel "};
+    const bool has_others = std::any_of(kOthers.begin(), kOthers.end(),
+                                        [&](const char* other) { return text.find(other) != std::string::npos; });
+    return meta.count(std::string(kFilterKey)) > 1                                     ? Subset::other
+           : text.starts_with("--not ")                                                ? Subset::slice
+           : !has_others && (text.starts_with("--from ") || text.starts_with("--to ")) ? Subset::window
+                                                                                       : Subset::other;
+  }
+  const auto part = meta.find(std::string(kPartWhich));
+  return part == meta.end() ? Subset::none : part->second.ends_with("split by time") ? Subset::slice : Subset::other;
+}
+
+// Idle time counts in the slice in which it ends, and a subset lacks the time of other work. So the sum of busy and
+// idle time may differ from the recorded time.
+void limit_to_recorded(const Aggregate& rows, uint64_t recorded, DeviceLine& line) {
+  if (recorded == 0 || line.wall_ns == recorded) {
     return;
   }
   const auto& meta = rows.info.meta;
-  line.overlap = line.wall_ns > rows.window_ns && is_merged(rows.tables) &&
-                 meta.count(std::string(kRecordingKey)) + meta.count(std::string(kRecordingPartKey)) != 1;
-  line.partial = line.wall_ns < rows.window_ns && !part_text(meta).empty();
-  if (line.wall_ns > rows.window_ns || line.partial) {
-    line.wall_ns = rows.window_ns;
-    line.idle_ns = line.partial ? 0 : line.wall_ns - std::min(line.wall_ns, line.busy_ns);
+  const bool several = is_merged(rows.tables) &&
+                       meta.count(std::string(kRecordingKey)) + meta.count(std::string(kRecordingPartKey)) != 1;
+  const Subset subset = rows.window ? Subset::window : subset_of(meta);
+  line.overlap = several && line.wall_ns > recorded && subset != Subset::window;
+  line.partial = !several && line.wall_ns < recorded && subset == Subset::other;
+  // The recordings of a merged profile may have observed a device for a part of the time only.
+  if (line.wall_ns > recorded || line.partial || (subset == Subset::window && !several)) {
+    line.wall_ns = recorded;
+    line.idle_ns = line.partial ? 0 : recorded - std::min(recorded, line.busy_ns);
   }
 }
 
 std::vector<DeviceLine> device_lines(const Aggregate& rows) {
   std::vector<DeviceLine> lines;
+  const uint64_t recorded = recorded_ns(rows);
   struct Use {
     Weight weight;
     uint64_t busy_ns = 0;
@@ -210,7 +244,7 @@ std::vector<DeviceLine> device_lines(const Aggregate& rows) {
     }
     const auto& [weight, busy_ns, idle_ns] = use->second;
     DeviceLine line{device_label(rows.tables, device.id), weight, busy_ns, idle_ns, busy_ns + idle_ns};
-    limit_to_windows(rows, line);
+    limit_to_recorded(rows, recorded, line);
     lines.push_back(std::move(line));
   }
   return lines;

@@ -62,8 +62,8 @@ struct DeviceLine {
   // True: several recordings observed this device at the same time, each only its own work. `busy_ns`, the sum of all
   // recordings, is then an upper limit and may exceed `wall_ns`. `idle_ns` is a lower limit.
   bool overlap = false;
-  // True: the profile is a subset that lacks other work of the device. `busy_ns` is then a lower limit, and `idle_ns`
-  // is 0.
+  // True: the profile is a subset that may lack other work of the device. `busy_ns` is then a lower limit, and
+  // `idle_ns` is 0.
   bool partial = false;
 };
 

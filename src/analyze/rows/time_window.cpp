@@ -1,5 +1,7 @@
 #include "analyze/rows/time_window.h"
 
+#include <algorithm>
+
 namespace gpuprof::analyze {
 namespace {
 
@@ -28,6 +30,25 @@ TimeWindow window_of(const SliceRange& slices, uint64_t interval_ns) {
     window.to_ns = product(slices.last + 1, interval_ns);
   }
   return window;
+}
+
+std::vector<profile::Window> windows_in(const std::vector<profile::Window>& windows, const TimeWindow& window,
+                                        uint64_t start_ns) {
+  const auto absolute = [start_ns](uint64_t ns) {
+    uint64_t sum = 0;
+    return __builtin_add_overflow(ns, start_ns, &sum) ? std::numeric_limits<uint64_t>::max() : sum;
+  };
+  // Slice 0 also includes what happened before the start of the recording.
+  const uint64_t from = window.from_ns == 0 ? 0 : absolute(window.from_ns);
+  const uint64_t to = absolute(window.to_ns);
+  std::vector<profile::Window> parts;
+  for (const profile::Window& one : windows) {
+    const profile::Window part{std::max(one.start_ns, from), std::min(one.end_ns, to)};
+    if (part.start_ns < part.end_ns) {
+      parts.push_back(part);
+    }
+  }
+  return parts;
 }
 
 std::string exact_seconds(uint64_t ns) {

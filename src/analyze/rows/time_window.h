@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <vector>
+
+#include "profile/records.h"
 
 namespace gpuprof::analyze {
 
@@ -28,6 +31,10 @@ SliceRange slices_of(const TimeWindow& window, uint64_t interval_ns);
 
 // Returns the time of the slices. For slices_of(window), the result contains that window.
 TimeWindow window_of(const SliceRange& slices, uint64_t interval_ns);
+
+// Returns the parts of recording windows that lie in `window`, for a recording that began at `start_ns`.
+std::vector<profile::Window> windows_in(const std::vector<profile::Window>& windows, const TimeWindow& window,
+                                        uint64_t start_ns);
 
 // Returns a time as options accept it, such as "12.4s", without rounding.
 std::string exact_seconds(uint64_t ns);

@@ -172,21 +172,7 @@ std::vector<p::Window> Filter::kept_windows() const {
   if (!time || conditions_.inverted) {
     return whole_.windows();
   }
-  const auto absolute = [this](uint64_t ns) {
-    uint64_t sum = 0;
-    return __builtin_add_overflow(ns, whole_.start_ns(), &sum) ? UINT64_MAX : sum;
-  };
-  // Slice 0 also includes what happened before the start of the recording.
-  const uint64_t from = time->from_ns == 0 ? 0 : absolute(time->from_ns);
-  const uint64_t to = time->has_end() ? absolute(time->to_ns) : UINT64_MAX;
-  std::vector<p::Window> kept;
-  for (const p::Window& window : whole_.windows()) {
-    const p::Window cut{std::max(window.start_ns, from), std::min(window.end_ns, to)};
-    if (cut.start_ns < cut.end_ns) {
-      kept.push_back(cut);
-    }
-  }
-  return kept;
+  return windows_in(whole_.windows(), *time, whole_.start_ns());
 }
 
 std::string Filter::left_out() const {

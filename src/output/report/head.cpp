@@ -88,7 +88,7 @@ std::string device_use(const DeviceLine& device) {
   const std::string busy = percent_text(std::min(device.busy_ns, device.wall_ns), device.wall_ns) + " (" +
                            short_duration(device.busy_ns) + " of " + short_duration(device.wall_ns);
   return device.overlap   ? "busy at most " + busy + ", recordings overlap)"
-         : device.partial ? "busy at least " + busy + ", other work is not in this subset)"
+         : device.partial ? "busy at least " + busy + ", counting only this subset)"
                           : "busy " + busy + "), idle " + short_duration(device.idle_ns);
 }
 

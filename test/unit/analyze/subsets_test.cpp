@@ -320,12 +320,28 @@ TEST_CASE("the device time of a subset is a lower limit, not an overlap of recor
   CHECK(!by_time.overlap);
   CHECK(by_time.wall_ns == 100);
   CHECK(by_time.idle_ns == 60);
-  // Profiles of earlier versions have all idle time in the slice of the next work.
-  const DeviceLine old = device_of(std::string(kHead) + "SHARE;0;1;30;30\nSHARE;1;2;40;40\nIDLE;1;1;2;130\n" + kTail,
-                                   window_conditions(100, 200));
-  CHECK(!old.overlap);
-  CHECK(old.wall_ns == 100);
-  CHECK(old.idle_ns == 60);
+  // Idle time is in the slice in which it ends.
+  const std::string gap = std::string(kHead) + "SHARE;0;1;30;30\nSHARE;1;2;40;40\nIDLE;1;1;2;130\n" + kTail;
+  const DeviceLine late = device_of(gap, window_conditions(100, 200));
+  CHECK(!late.overlap);
+  CHECK(late.wall_ns == 100);
+  CHECK(late.idle_ns == 60);
+  const DeviceLine early = device_of(gap, window_conditions(0, 100));
+  CHECK(!early.partial);
+  CHECK(early.wall_ns == 100);
+  CHECK(early.idle_ns == 70);
+  for (const auto& [name, part] : parts_of(gap, SplitBy::time, 100)) {
+    const auto devices = summarize(test::read_all(part), {}).devices;
+    CHECK((devices.empty() || !devices[0].partial));
+  }
+  const AggregateOptions first_slice{.idle = true, .window = TimeWindow{0, 100}};
+  auto reader = test::open_text(gap);
+  REQUIRE(reader);
+  const auto selected = summarize(aggregate(*reader, first_slice).value(), {}).devices;
+  REQUIRE(selected.size() == 1);
+  CHECK(selected[0].busy_ns == 30);
+  CHECK(selected[0].wall_ns == 100);
+  CHECK(selected[0].idle_ns == 70);
 }
 
 TEST_CASE("a filter that keeps only idle time fails") {

@@ -12,9 +12,6 @@ constexpr size_t kMaxBlocked = 4096;
 constexpr size_t kMaxLanes = 16384;
 constexpr size_t kMaxBlockedInAll = 500'000;
 
-// Limits memory. If there are more results, long intervals of time are not split at the ends of slices any more.
-constexpr size_t kMaxResults = 1'000'000;
-
 constexpr auto kStartsEarlier = [](const auto& a, const auto& b) { return a.start < b.start; };
 
 // No device runs this many work items at once, but a target may report them, and each item slows down the sweep.
@@ -143,49 +140,32 @@ void Occupancy::run_until(DeviceState& state, uint64_t until) {
     if (first_end > until) {
       return;
     }
-    const auto ended = [first_end](const Interval& work) { return work.end <= first_end; };
-    std::for_each(state.running.begin(), state.running.end(), [&](Interval& work) {
-      if (ended(work)) {
-        add_share(work, slice(work.end));
+    std::erase_if(state.running, [&](const Interval& work) {
+      const bool ended = work.end <= first_end;
+      if (ended && (work.share.busy_ns | work.share.exclusive_ns) != 0) {
+        Share& sum = shares_[{slice(work.end), work.work, 0}];
+        sum.busy_ns += work.share.busy_ns;
+        sum.exclusive_ns += work.share.exclusive_ns;
       }
+      return ended;
     });
-    std::erase_if(state.running, ended);
-  }
-}
-
-uint64_t Occupancy::part_end(uint64_t at, uint64_t until) const {
-  const uint64_t first = slice(at);
-  const bool whole = first == slice(until) || shares_.size() + idle_.size() >= kMaxResults;
-  return whole ? until : start_ns_ + (first + 1) * interval_ns_;
-}
-
-void Occupancy::add_share(Interval& work, uint64_t slice) {
-  if ((work.share.busy_ns | work.share.exclusive_ns) != 0) {
-    Share& sum = shares_[{slice, work.work, 0}];
-    sum.busy_ns += work.share.busy_ns;
-    sum.exclusive_ns += work.share.exclusive_ns;
-    work.share = {};
   }
 }
 
 void Occupancy::charge_running(DeviceState& state, uint64_t until) {
-  while (state.swept_to < until) {
-    const uint64_t end = part_end(state.swept_to, until);
-    const uint64_t ns = windows_.recorded(state.swept_to, end);
-    const uint64_t each = ns / state.running.size();
-    // Give each of the first `left` work items 1 ns more, so that the sum is exact.
-    uint64_t left = ns % state.running.size();
-    for (Interval& work : state.running) {
-      work.share.exclusive_ns += each + (left > 0 ? 1 : 0);
-      left -= left > 0 ? 1 : 0;
-    }
-    state.running.front().share.busy_ns += ns;
-    const uint64_t of = slice(state.swept_to);
-    if (slice(end) != of) {
-      std::for_each(state.running.begin(), state.running.end(), [&](Interval& work) { add_share(work, of); });
-    }
-    state.swept_to = end;
+  if (until <= state.swept_to) {
+    return;
   }
+  const uint64_t ns = windows_.recorded(state.swept_to, until);
+  const uint64_t each = ns / state.running.size();
+  // Give each of the first `left` work items 1 ns more, so that the sum is exact.
+  uint64_t left = ns % state.running.size();
+  for (Interval& work : state.running) {
+    work.share.exclusive_ns += each + (left > 0 ? 1 : 0);
+    left -= left > 0 ? 1 : 0;
+  }
+  state.running.front().share.busy_ns += ns;
+  state.swept_to = until;
 }
 
 // Charges the gap from `begin` to the start of `next` to blocking calls of the thread that launched `next`. Time
@@ -212,12 +192,8 @@ void Occupancy::charge_idle(Device device, uint64_t begin, const Interval& next)
 }
 
 void Occupancy::add_idle(Device device, Work work, uint64_t begin, uint64_t end) {
-  for (uint64_t at = begin; at < end;) {
-    const uint64_t until = part_end(at, end);
-    if (const uint64_t ns = windows_.recorded(at, until); ns != 0) {
-      idle_[{slice(at), work, device}] += ns;
-    }
-    at = until;
+  if (const uint64_t ns = end > begin ? windows_.recorded(begin, end) : 0; ns != 0) {
+    idle_[{slice(end), work, device}] += ns;
   }
 }
 

@@ -1,8 +1,8 @@
 // Apportions the time of each device among its work. Sweeps over all work in order of time, some seconds late, because
-// records arrive late and out of order. Removes work that has been swept. Each slice gets the time that lies in it. At
-// each nanosecond inside a recording window, the running work that started first gets the busy time, and all running
-// work gets equal parts as exclusive time. Time without running work is idle time. It is charged to the blocking call
-// of the thread that launched the next work. Idle time without such a call is charged to the next work.
+// records arrive late and out of order. Removes work that has been swept. At each nanosecond inside a recording window,
+// the running work that started first gets the busy time, and all running work gets equal parts as exclusive time. Time
+// without running work is idle time. It is charged to the blocking call of the thread that launched the next work. If
+// there is no such call, it is charged to that work. Times count in the slice in which their interval ends.
 #pragma once
 
 #include <cstddef>
@@ -90,9 +90,6 @@ class Occupancy {
   void charge_running(DeviceState& state, uint64_t until);
   void charge_idle(Device device, uint64_t begin, const Interval& next);
   void add_idle(Device device, Work work, uint64_t begin, uint64_t end);
-  // Returns where to split the time from `at` to `until`, so that the first part lies in one slice.
-  [[nodiscard]] uint64_t part_end(uint64_t at, uint64_t until) const;
-  void add_share(Interval& work, uint64_t slice);  // moves the share of `work` to `slice`
   [[nodiscard]] uint64_t slice(uint64_t at) const { return at <= start_ns_ ? 0 : (at - start_ns_) / interval_ns_; }
 
   const Windows& windows_;
