@@ -39,10 +39,10 @@ void Occupancy::add(Device device, Work work, Thread thread, uint64_t start, uin
   }
   state.in_order = state.in_order && (state.pending.empty() || start >= state.pending.back().start);
   state.pending.push_back({start, end, thread, work, {}});
-  if (state.pending.size() - state.swept > kMaxPendingWork) {
-    const auto middle = pending_of(state) + kMaxPendingWork / 2;
+  if (state.pending.size() > kMaxPendingWork) {
+    const auto middle = state.pending.begin() + kMaxPendingWork / 2;
     if (!state.in_order) {
-      std::nth_element(pending_of(state), middle, state.pending.end(), kStartsEarlier);
+      std::nth_element(state.pending.begin(), middle, state.pending.end(), kStartsEarlier);
     }
     sweep(device, state, middle->start);
   }
@@ -98,10 +98,10 @@ void Occupancy::advance(uint64_t watermark) {
 Occupancy::Pending Occupancy::take_until(DeviceState& state, uint64_t until) {
   const auto starts_before = [until](const Interval& work) { return work.start < until; };
   if (state.in_order) {
-    return std::partition_point(pending_of(state), state.pending.end(), starts_before);
+    return std::partition_point(state.pending.begin(), state.pending.end(), starts_before);
   }
-  const auto rest = std::partition(pending_of(state), state.pending.end(), starts_before);
-  std::sort(pending_of(state), rest, kStartsEarlier);
+  const auto rest = std::partition(state.pending.begin(), state.pending.end(), starts_before);
+  std::sort(state.pending.begin(), rest, kStartsEarlier);
   state.in_order = rest == state.pending.end();
   return rest;
 }
@@ -110,7 +110,7 @@ Occupancy::Pending Occupancy::take_until(DeviceState& state, uint64_t until) {
 // known.
 void Occupancy::sweep(Device device, DeviceState& state, uint64_t until) {
   const Pending rest = take_until(state, until);
-  for (auto next = pending_of(state); next != rest; ++next) {
+  for (auto next = state.pending.begin(); next != rest; ++next) {
     run_until(state, next->start);
     if (state.running.empty() && next->start > state.swept_to) {
       charge_idle(device, state.swept_to, *next);
@@ -122,11 +122,7 @@ void Occupancy::sweep(Device device, DeviceState& state, uint64_t until) {
       late_ns_ += windows_.recorded(next->start, next->end);
     }
   }
-  state.swept = static_cast<size_t>(rest - state.pending.begin());
-  if (state.swept > state.pending.size() / 2) {  // so that each element moves seldom
-    state.pending.erase(state.pending.begin(), rest);
-    state.swept = 0;
-  }
+  state.pending.erase(state.pending.begin(), rest);
   run_until(state, until);
 }
 
@@ -209,7 +205,7 @@ void Occupancy::finish() {
 size_t Occupancy::pending() const {
   size_t count = 0;
   for (const auto& [device, state] : devices_) {
-    count += state.pending.size() - state.swept + state.running.size();
+    count += state.pending.size() + state.running.size();
   }
   return count;
 }

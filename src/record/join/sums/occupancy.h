@@ -1,8 +1,8 @@
 // Apportions the time of each device among its work. Sweeps over all work in order of time, some seconds late, because
 // records arrive late and out of order. Removes work that has been swept. At each nanosecond inside a recording window,
 // the running work that started first gets the busy time, and all running work gets equal parts as exclusive time. Time
-// without running work is idle time. It is charged to the blocking call of the thread that launched the next work. If
-// there is no such call, it is charged to that work. Times count in the slice in which their interval ends.
+// without running work is idle time. It is charged to the blocking call of the thread that launched the next work.
+// Without such a call, it is charged to that work. Times count in the slice in which their interval ends.
 #pragma once
 
 #include <cstddef>
@@ -67,7 +67,6 @@ class Occupancy {
   };
   struct DeviceState {
     std::vector<Interval> pending;
-    size_t swept = 0;      // this many elements at the front of `pending` have been swept
     bool in_order = true;  // true: `pending` is in order of start time
     std::vector<Interval> running;
     uint64_t swept_to = 0;  // all time before this has been charged
@@ -77,13 +76,9 @@ class Occupancy {
   };
 
   using Pending = std::vector<Interval>::iterator;
-  static Pending pending_of(DeviceState& state) {
-    return state.pending.begin() + static_cast<std::ptrdiff_t>(state.swept);
-  }
 
   void drop_blocked();
-  // Moves the pending work that starts before `until` to the front, in order of start time. Returns the end of that
-  // work.
+  // Moves the work that starts before `until` to the front, in order of start time. Returns the end of that work.
   static Pending take_until(DeviceState& state, uint64_t until);
   void sweep(Device device, DeviceState& state, uint64_t until);
   void run_until(DeviceState& state, uint64_t until);

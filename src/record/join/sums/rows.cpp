@@ -13,7 +13,6 @@ constexpr uint64_t kClockSlackNs = 2'000'000'000;  // work that ends later than 
 // Work is swept this long after its end. CUPTI's buffers are flushed once a second.
 constexpr uint64_t kSweepDelayNs = 3'000'000'000;
 static_assert(kSweepDelayNs > 2 * GPUPROF_IDLE_FLUSH_NS);
-constexpr uint64_t kSweepStepNs = 100'000'000;  // a sweep examines all pending work, so it is not done in each poll
 constexpr size_t kMaxSweepPending = 2'000'000;  // above it, the sweep does not wait for the oldest launch
 
 uint64_t thread_key(uint32_t pid, uint32_t tid) {
@@ -116,11 +115,8 @@ void Rows::sweep(uint64_t oldest_waiting) {
   }
   const uint64_t latest = join_.now_ns > kSweepDelayNs ? join_.now_ns - kSweepDelayNs : 0;
   const bool hurry = occupancy_.pending() > kMaxSweepPending || join_.memory().is_limited();
-  const uint64_t until = hurry ? latest : std::min(latest, oldest_waiting);
-  if (until >= swept_ns_ + kSweepStepNs) {
-    swept_ns_ = until;
-    occupancy_.advance(until);
-  }
+  swept_ns_ = std::max(swept_ns_, hurry ? latest : std::min(latest, oldest_waiting));
+  occupancy_.advance(swept_ns_);
 }
 
 void Rows::finish() {
