@@ -109,9 +109,7 @@ class Ranks : public Command {
         return Error{"the profile has launch counts but no GPU times, so ranks cannot be compared",
                      "record the job from its start: gpuprof record -- COMMAND", kExitUsage};
       }
-      Error error = analyze::no_work(job.info());
-      error.exit_code = kExitUsage;
-      return error;
+      return analyze::no_work(job.info(), "the profile", kExitUsage);
     }
     if (job.ranks().size() == 1) {
       return Error{"there is only one " + by_ + ": nothing to compare it with",

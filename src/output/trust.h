@@ -22,6 +22,7 @@ std::vector<std::string> notice_lines(const analyze::ProfileInfo& info);
 std::string notice_text(const analyze::ProfileInfo& info);
 
 // Returns lines without a newline at the end. Returns no lines if the profile has no COVERAGE or if nothing was missed.
+// Otherwise, the last line is the coverage.
 std::vector<std::string> trust_lines(const analyze::ProfileInfo& info);
 
 // Returns how many CPU stacks are complete and how deep they are. Returns no lines if the profile does not say.

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/text/numbers.h"
+#include "base/text/utf8.h"
 #include "profile/loss.h"
 
 namespace gpuprof::profile {
@@ -54,6 +55,22 @@ uint64_t lost_gpu_work(const std::map<std::string, uint64_t>& losses, uint64_t l
 
 uint64_t lost_samples(const std::map<std::string, uint64_t>& losses) {
   return sum_of(losses, Missing::samples);
+}
+
+std::optional<EmptyReason> why_empty(const EmptyFacts& facts) {
+  if (facts.outside_range > 0) {
+    return EmptyReason{"the target launched no GPU work inside of --nvtx-range " + escaped(facts.nvtx_range),
+                       "check the name and the domain of the range (" +
+                           counted_text(facts.outside_range, "GPU record") + " outside of it)"};
+  }
+  if (facts.only_a_window) {
+    return EmptyReason{"the target launched no GPU work while recording was on",
+                       "record at another time, or longer" +
+                           (facts.off_records == 0
+                                ? std::string()
+                                : " (" + counted_text(facts.off_records, "GPU record") + " while recording was off)")};
+  }
+  return std::nullopt;
 }
 
 }  // namespace gpuprof::profile

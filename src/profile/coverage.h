@@ -1,8 +1,10 @@
-// Defines coverage: how much GPU work has a CPU stack. The recorder's summary, the readers and --min-coverage use it.
+// Defines coverage: how much GPU work has a CPU stack, and why a profile has no GPU work. The recorder's summary, the
+// readers and --min-coverage use it.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -50,5 +52,21 @@ struct WorkCoverage {
 uint64_t lost_gpu_work(const std::map<std::string, uint64_t>& losses, uint64_t launches_without_record);
 
 uint64_t lost_samples(const std::map<std::string, uint64_t>& losses);
+
+// Facts that explain an empty profile of a target that used a GPU.
+struct EmptyFacts {
+  std::string nvtx_range;      // the argument of --nvtx-range
+  uint64_t outside_range = 0;  // GPU records whose launch was outside of nvtx_range
+  bool only_a_window = false;  // recording was off during a part of the target's life
+  uint64_t off_records = 0;    // GPU records while recording was off
+};
+
+struct EmptyReason {
+  std::string reason;
+  std::string hint;
+};
+
+// Returns nullopt if recording was on all the time, for all GPU work.
+std::optional<EmptyReason> why_empty(const EmptyFacts& facts);
 
 }  // namespace gpuprof::profile

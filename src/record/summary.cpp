@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "base/text/numbers.h"
-#include "profile/empty_profile.h"
+#include "profile/coverage.h"
 #include "profile/loss.h"
 
 namespace gpuprof::record {

@@ -7,7 +7,7 @@
 namespace gpuprof::symbolize {
 namespace {
 
-constexpr uint64_t kBusyMachine = 4;    // as in ReadingLimits::time_after_end_ns
+constexpr uint64_t kBusyMachine = 4;    // ReadingLimits::time_after_end_ns explains it
 constexpr uint64_t kSymbolMemory = 48;  // bytes per symbol, for the two copies that exist while a table is shrunk
 
 }  // namespace

@@ -1,17 +1,16 @@
 #include "analyze/rows/no_work.h"
 
 #include "analyze/subsets/subset_meta.h"
-#include "base/exit_status.h"
 #include "base/text/hints.h"
 #include "base/text/numbers.h"
-#include "profile/empty_profile.h"
+#include "profile/coverage.h"
 
 namespace gpuprof::analyze {
 
-Error no_work(const ProfileInfo& info, const std::string& name) {
+Error no_work(const ProfileInfo& info, const std::string& name, int exit_code) {
   const std::string text = name + " holds no GPU work";
   if (!part_text(info.meta).empty()) {
-    return {text, "it is a subset of a profile: look for GPU work in the complete profile", kExitNothing};
+    return {text, "it is a subset of a profile: look for GPU work in the complete profile", exit_code};
   }
   const auto value = [&info](const char* key) {
     const auto found = info.meta.find(key);
@@ -24,13 +23,13 @@ Error no_work(const ProfileInfo& info, const std::string& name) {
                                        .only_a_window = !recording_window(info.meta).empty(),
                                        .off_records = off});
   if (info.launches > 0 || !info.losses.empty()) {
-    return {text, "`gpuprof report` shows what this recording saw and missed", kExitNothing};
+    return {text, "`gpuprof report` shows what this recording saw and missed", exit_code};
   }
   if (!why) {
-    return {text, hints::kAskDoctor, kExitNothing};
+    return {text, hints::kAskDoctor, exit_code};
   }
   const bool used_gpu = outside > 0 || off > 0;  // otherwise, it may have used no GPU that gpuprof can record
-  return {text + ": " + why->reason, why->hint + (used_gpu ? "" : std::string("; ") + hints::kAskDoctor), kExitNothing};
+  return {text + ": " + why->reason, why->hint + (used_gpu ? "" : std::string("; ") + hints::kAskDoctor), exit_code};
 }
 
 }  // namespace gpuprof::analyze

@@ -1,7 +1,6 @@
 #include "analyze/rows/summarize.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -179,24 +178,6 @@ uint64_t recorded_ns(const Aggregate& rows) {
   const auto start = rows.info.meta.find("start_ns");
   const auto start_ns = start == rows.info.meta.end() ? std::nullopt : whole_number(start->second);
   return start_ns ? covered_ns(windows_in(rows.windows, *rows.selected_window(), *start_ns)) : 0;
-}
-
-// Which work the profile has. `slice`: its WINDOW lines are those of the complete profile.
-enum class Subset : uint8_t { none, window, slice, other };
-
-Subset subset_of(const std::multimap<std::string, std::string>& meta) {
-  if (const auto filter = meta.find(std::string(kFilterKey)); filter != meta.end()) {
-    const std::string& text = filter->second;
-    constexpr std::array<const char*, 5> kOthers{" --process ", " --rank ", " --device ", " --path ", " --kernel "};
-    const bool has_others = std::any_of(kOthers.begin(), kOthers.end(),
-                                        [&](const char* other) { return text.find(other) != std::string::npos; });
-    return meta.count(std::string(kFilterKey)) > 1                                     ? Subset::other
-           : text.starts_with("--not ")                                                ? Subset::slice
-           : !has_others && (text.starts_with("--from ") || text.starts_with("--to ")) ? Subset::window
-                                                                                       : Subset::other;
-  }
-  const auto part = meta.find(std::string(kPartWhich));
-  return part == meta.end() ? Subset::none : part->second.ends_with("split by time") ? Subset::slice : Subset::other;
 }
 
 // Idle time counts in the slice in which it ends, and a subset lacks the time of other work. So the sum of busy and

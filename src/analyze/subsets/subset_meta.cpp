@@ -1,6 +1,7 @@
 #include "analyze/subsets/subset_meta.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/text/utf8.h"
 
@@ -21,6 +22,21 @@ std::string part_text(const std::multimap<std::string, std::string>& meta) {
     }
   }
   return text;
+}
+
+Subset subset_of(const std::multimap<std::string, std::string>& meta) {
+  if (const auto filter = meta.find(std::string(kFilterKey)); filter != meta.end()) {
+    const std::string& text = filter->second;
+    constexpr std::array<const char*, 5> kOthers{" --process ", " --rank ", " --device ", " --path ", " --kernel "};
+    const bool has_others = std::any_of(kOthers.begin(), kOthers.end(),
+                                        [&](const char* other) { return text.find(other) != std::string::npos; });
+    return meta.count(std::string(kFilterKey)) > 1                                     ? Subset::other
+           : text.starts_with("--not ")                                                ? Subset::slice
+           : !has_others && (text.starts_with("--from ") || text.starts_with("--to ")) ? Subset::window
+                                                                                       : Subset::other;
+  }
+  const auto part = meta.find(std::string(kPartWhich));
+  return part == meta.end() ? Subset::none : part->second.ends_with("split by time") ? Subset::slice : Subset::other;
 }
 
 std::string part_warning(const std::multimap<std::string, std::string>& meta) {

@@ -48,9 +48,7 @@ Result<compare::Run> RunReader::read_one(const std::string& path) {
   }
   RETURN_IF_ERROR(reject_copy(file, analyze::recording_ids(run->facts.info.meta)));
   if (run->facts.info.kind == analyze::ProfileKind::empty) {
-    Error error = analyze::no_work(run->facts.info, file);
-    error.exit_code = kExitUsage;
-    return error;
+    return analyze::no_work(run->facts.info, file, kExitUsage);
   }
   if (!run->timed) {
     return Error{file + " has launch counts but no GPU times, so check cannot judge it",

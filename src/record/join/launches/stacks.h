@@ -101,7 +101,7 @@ class Stacks {
   Owners processes_;
   std::unordered_map<Number, Kept> kept_;
   std::unordered_map<profile::ProcessId, std::unordered_set<Number>> sent_;
-  // A cache of sent_, which is indexed by the low bits of the stack's number: each GPU record looks its stacks up
+  // A cache of sent_, indexed by the low bits of the stack's number. For each GPU record, two stacks are looked up
   // twice.
   std::array<std::pair<profile::ProcessId, Number>, 1024> used_{};
   size_t words_kept_ = 0;
