@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
+#include "analyze/subsets/subset_meta.h"
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
@@ -22,7 +23,7 @@ class Latency : public Command {
     input_.declare(app);
     app.add_flag("--paths", options_.paths, "show a histogram for each call path, not only for each kernel");
     kernel_.declare(app, "--kernel", "show only kernels whose name matches");
-    add_top_option(app, options_.top, "kernels or call paths to show, 0 for all (default: 10)");
+    add_top_option(app, top_, "kernels or call paths to show, 0 for all (default: 10)");
     add_width_option(app, width_, 40);
     app.add_flag("--json", json_, "print JSON");
     stacks_.declare(app);
@@ -53,12 +54,20 @@ class Latency : public Command {
     if (rows->latencies.empty()) {
       return rows->info.kind == analyze::ProfileKind::empty
                  ? no_gpu_work(rows->info, rows->tables)
-                 : Error{"the profile has no launch latencies", "record them with `gpuprof record --latency`",
+                 : Error{"the profile has no launch latencies",
+                         analyze::part_text(rows->info.meta).empty()
+                             ? "record them with `gpuprof record --latency`"
+                             : "they have no times, so a subset by time leaves them out: use the complete profile",
                          kExitNothing};
     }
     analyze::StackView::Trimmed trimmed;
-    const auto lines = analyze::latency_lines(*rows, options_, &trimmed);
+    auto lines = analyze::latency_lines(*rows, options_, &trimmed);
     stacks_.explain(trimmed);
+    if (top_ != 0 && lines.size() > top_) {
+      log::info("the first " + std::to_string(top_) + " of " + std::to_string(lines.size()) +
+                " lines; --top 0 shows all");
+      lines.resize(top_);
+    }
     const size_t width = width_ != 0 ? width_ : terminal_width();
     Status written = write_output("-", [&](TextStream& out) {
       json_ ? output::latency_json(lines, out) : output::latency_table(lines, width, out);
@@ -73,7 +82,8 @@ class Latency : public Command {
 
  private:
   Input input_;
-  analyze::LatencyOptions options_{.top = 10};
+  analyze::LatencyOptions options_;
+  size_t top_ = 10;
   PatternOption kernel_;
   StackChoices stacks_;
   size_t width_ = 0;

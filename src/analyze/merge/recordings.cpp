@@ -144,6 +144,10 @@ std::set<std::string> recording_ids(const std::multimap<std::string, std::string
   return std::move(found.whole);
 }
 
+size_t named_recordings(const std::multimap<std::string, std::string>& meta) {
+  return meta.count(std::string(kRecordingKey)) + meta.count(std::string(kRecordingPartKey));
+}
+
 std::string SeenRecordings::add(const std::set<std::string>& ids, const std::string& name) {
   std::string other;
   for (const std::string& id : ids) {

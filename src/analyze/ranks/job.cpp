@@ -5,6 +5,7 @@
 #include <tuple>
 #include <variant>
 
+#include "analyze/merge/recordings.h"
 #include "analyze/names/labels.h"
 #include "analyze/rows/totals.h"
 #include "base/text/numbers.h"
@@ -307,8 +308,34 @@ void Job::assign_collective_waits() {
   }
 }
 
+// A recording charges the idle time of a device to the next work, whatever rank that belongs to.
+bool Job::ranks_share_devices() const {
+  std::set<p::DeviceId> devices;
+  return named_recordings(info_.meta) == 1 && std::any_of(ranks_.begin(), ranks_.end(), [&](const JobRank& rank) {
+           return std::any_of(rank.idle_devices.begin(), rank.idle_devices.end(),
+                              [&](p::DeviceId device) { return !devices.insert(device).second; });
+         });
+}
+
+void Job::forget_idle() {
+  has_idle_ = false;
+  for (JobRank& rank : ranks_) {
+    for (RankCell& cell : rank.cells) {
+      cell.idle = 0;
+    }
+    rank.total.idle = 0;
+  }
+  constexpr uint64_t kPathMask = (uint64_t{1} << kPathBits) - 1;
+  std::erase_if(sums_, [&](const auto& entry) {
+    return paths_[entry.first >> kBlockBits & kPathMask].activity == Activity::idle;
+  });
+}
+
 void Job::finish() {
   assign_collective_waits();
+  if (ranks_share_devices()) {
+    forget_idle();
+  }
   while (collectives_ > 0 && blocks_ >= 2 * kLeastBlocks && usual_collectives() < kCollectivesInBlock) {
     join_blocks();
   }

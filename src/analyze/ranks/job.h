@@ -95,6 +95,7 @@ class Job {
   // Which subset of a profile the records are; empty for a complete profile.
   [[nodiscard]] std::string part() const { return part_text(info_.meta); }
   [[nodiscard]] const ProfileInfo& info() const { return info_; }  // only the fields that no_work() uses
+  // False if the idle time of each rank is unknown, for example because the ranks of one recording share a device.
   [[nodiscard]] bool has_idle() const { return has_idle_; }
   [[nodiscard]] bool has_waits() const { return has_waits_; }
 
@@ -125,6 +126,8 @@ class Job {
   uint64_t block_of(uint64_t slice);
   void join_blocks();
   void assign_collective_waits();
+  [[nodiscard]] bool ranks_share_devices() const;
+  void forget_idle();
   void sort_ranks();
   [[nodiscard]] uint64_t usual_collectives() const;
 

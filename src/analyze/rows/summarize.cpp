@@ -171,29 +171,43 @@ std::vector<GroupLine> group_lines(const GroupSums& sums, Order order, size_t to
 }
 
 // Returns the recorded time of the selected slices. Returns 0 if it is not known, such as without END.
-uint64_t recorded_ns(const Aggregate& rows) {
-  if (!rows.info.complete || !rows.window) {
-    return rows.info.complete ? rows.window_ns : 0;
+uint64_t recorded_ns(const Aggregate& rows, Subset subset) {
+  const auto& meta = rows.info.meta;
+  const auto window = rows.window               ? rows.selected_window()
+                      : subset == Subset::slice ? slice_window(meta)
+                                                : std::nullopt;
+  if (!rows.info.complete || (!window && subset == Subset::slice)) {
+    return 0;
   }
-  const auto start = rows.info.meta.find("start_ns");
-  const auto start_ns = start == rows.info.meta.end() ? std::nullopt : whole_number(start->second);
-  return start_ns ? covered_ns(windows_in(rows.windows, *rows.selected_window(), *start_ns)) : 0;
+  if (!window) {
+    return rows.window_ns;
+  }
+  const auto start = meta.find("start_ns");
+  const auto start_ns = start == meta.end() ? std::nullopt : whole_number(start->second);
+  return start_ns ? covered_ns(windows_in(rows.windows, *window, *start_ns)) : 0;
 }
 
-// Idle time counts in the slice in which it ends, and a subset lacks the time of other work. So the sum of busy and
-// idle time may differ from the recorded time.
-void limit_to_recorded(const Aggregate& rows, uint64_t recorded, DeviceLine& line) {
+// Limits the device's time to the recorded time. Idle time counts in the slice in which it ends, and a subset lacks the
+// time of other work. So the sum of busy and idle time may differ from the recorded time.
+void limit_to_recorded(const Aggregate& rows, uint64_t exclusive_ns, DeviceLine& line) {
+  const auto& meta = rows.info.meta;
+  const bool several = is_merged(rows.tables) && named_recordings(meta) != 1;
+  const Subset subset = rows.window ? Subset::window : subset_of(meta);
+  const uint64_t recorded = recorded_ns(rows, subset);
+  if (recorded == 0 && subset == Subset::slice) {
+    line.wall_ns = line.busy_ns = line.idle_ns = 0;
+  }
   if (recorded == 0 || line.wall_ns == recorded) {
     return;
   }
-  const auto& meta = rows.info.meta;
-  const bool several = is_merged(rows.tables) &&
-                       meta.count(std::string(kRecordingKey)) + meta.count(std::string(kRecordingPartKey)) != 1;
-  const Subset subset = rows.window ? Subset::window : subset_of(meta);
-  line.overlap = several && line.wall_ns > recorded && subset != Subset::window;
+  line.overlap = several && line.wall_ns > recorded && subset != Subset::window && subset != Subset::slice;
   line.partial = !several && line.wall_ns < recorded && subset == Subset::other;
+  if (line.partial) {
+    // SHARE gives shared time to the work that started first, which may not be in the subset.
+    line.busy_ns = std::max(line.busy_ns, exclusive_ns);
+  }
   // The recordings of a merged profile may have observed a device for a part of the time only.
-  if (line.wall_ns > recorded || line.partial || (subset == Subset::window && !several)) {
+  if (line.wall_ns > recorded || line.partial || ((subset == Subset::window || subset == Subset::slice) && !several)) {
     line.wall_ns = recorded;
     line.idle_ns = line.partial ? 0 : recorded - std::min(recorded, line.busy_ns);
   }
@@ -201,10 +215,10 @@ void limit_to_recorded(const Aggregate& rows, uint64_t recorded, DeviceLine& lin
 
 std::vector<DeviceLine> device_lines(const Aggregate& rows) {
   std::vector<DeviceLine> lines;
-  const uint64_t recorded = recorded_ns(rows);
   struct Use {
     Weight weight;
     uint64_t busy_ns = 0;
+    uint64_t exclusive_ns = 0;
     uint64_t idle_ns = 0;
   };
   std::unordered_map<uint32_t, Use> uses;
@@ -213,6 +227,7 @@ std::vector<DeviceLine> device_lines(const Aggregate& rows) {
       Use& use = uses[index(rows.work(row).device)];
       use.weight += row.weight;
       use.busy_ns += row.busy_ns;
+      use.exclusive_ns += row.exclusive_ns;
     }
   }
   for (const IdleRow& row : rows.idle) {
@@ -223,9 +238,9 @@ std::vector<DeviceLine> device_lines(const Aggregate& rows) {
     if (use == uses.end()) {
       continue;
     }
-    const auto& [weight, busy_ns, idle_ns] = use->second;
+    const auto& [weight, busy_ns, exclusive_ns, idle_ns] = use->second;
     DeviceLine line{device_label(rows.tables, device.id), weight, busy_ns, idle_ns, busy_ns + idle_ns};
-    limit_to_recorded(rows, recorded, line);
+    limit_to_recorded(rows, exclusive_ns, line);
     lines.push_back(std::move(line));
   }
   return lines;
@@ -481,9 +496,23 @@ class Summarizer {
     summary_.functions = function_lines(std::move(functions.lines), summary_.timed, options_, summary_.found.functions);
   }
 
+  // SHARE gives shared time to the work that started first. So the busy time of ranks that share a device is arbitrary.
+  [[nodiscard]] bool ranks_share_devices() const {
+    std::unordered_map<uint32_t, uint32_t> ranks;  // key: device
+    return std::any_of(rows_.rows.begin(), rows_.rows.end(), [&](const Row& row) {
+      const p::Work& work = rows_.work(row);
+      const p::Process* const process = rows_.tables.process(work.process);
+      const uint32_t rank = process == nullptr ? 0 : index(process->rank);
+      return row.kind == RowKind::gpu && rank != 0 && ranks.try_emplace(index(work.device), rank).first->second != rank;
+    });
+  }
+
   // Sorts ranks by time, whatever the sort option, to show the straggler of a job first.
   void put_ranks() {
-    const bool shared = rows_.has_shares;
+    const bool shared = rows_.has_shares && !ranks_share_devices();
+    for (auto& [rank, sum] : ranks_) {
+      sum.busy_ns = shared ? sum.busy_ns : 0;
+    }
     summary_.ranks = group_lines(ranks_, Order::ns, 0, summary_.found.ranks);
     std::stable_sort(summary_.ranks.begin(), summary_.ranks.end(), [shared](const GroupLine& a, const GroupLine& b) {
       return shared ? a.busy_ns > b.busy_ns : a.weight.ns > b.weight.ns;

@@ -73,7 +73,8 @@ struct GroupLine {
   Weight weight;
   uint64_t min_ns = 0;
   uint64_t max_ns = 0;
-  uint64_t busy_ns = 0;  // busy time of the group's devices; 0 if the profile has no SHARE lines
+  // Busy time of the group's devices. 0 if the profile has no SHARE lines, and for ranks that share a device.
+  uint64_t busy_ns = 0;
   std::optional<uint64_t> deviation_ns;
 };
 

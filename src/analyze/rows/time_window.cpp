@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text/numbers.h"
+
 namespace gpuprof::analyze {
 namespace {
 
@@ -72,6 +74,23 @@ std::string window_options(const TimeWindow& window) {
 std::string window_text(const TimeWindow& window) {
   const std::string from = "from " + exact_seconds(window.from_ns);
   return window.has_end() ? from + " to " + exact_seconds(window.to_ns) : from + " on";
+}
+
+std::optional<TimeWindow> read_window_text(std::string_view text) {
+  constexpr std::string_view kFrom = "from ";
+  constexpr std::string_view kTo = " to ";
+  if (!text.starts_with(kFrom)) {
+    return std::nullopt;
+  }
+  text.remove_prefix(kFrom.size());
+  const size_t middle = text.find(kTo);
+  const auto from = parse_duration(text.substr(0, middle));
+  if (middle == std::string_view::npos || !from) {
+    return std::nullopt;
+  }
+  text.remove_prefix(middle + kTo.size());
+  const auto to = parse_duration(text.substr(0, text.find(',')));
+  return to && *from < *to ? std::optional(TimeWindow{*from, *to}) : std::nullopt;
 }
 
 }  // namespace gpuprof::analyze

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "profile/records.h"
@@ -44,5 +46,8 @@ std::string window_options(const TimeWindow& window);
 
 // Returns "from 2s to 3.5s", or "from 2s on" without an end.
 std::string window_text(const TimeWindow& window);
+
+// Reads a text that begins like window_text(). Returns nullopt for other texts.
+std::optional<TimeWindow> read_window_text(std::string_view text);
 
 }  // namespace gpuprof::analyze

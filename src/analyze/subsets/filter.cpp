@@ -204,7 +204,7 @@ Error Filter::nothing() const {
       return {"nothing is left: no record matches " + conditions_.words.at(i),
               static_cast<Aspect>(i) == Aspect::time ? "`gpuprof flame --time-series FILE` shows when there was work"
                                                      : "`gpuprof report --top 0 --full` lists kernels, call paths and "
-                                                       "devices, `flame --by process,rank` processes and ranks",
+                                                       "devices, `flame --by pid,rank` processes and ranks",
               kExitNothing};
     }
   }

@@ -39,6 +39,12 @@ Subset subset_of(const std::multimap<std::string, std::string>& meta) {
   return part == meta.end() ? Subset::none : part->second.ends_with("split by time") ? Subset::slice : Subset::other;
 }
 
+std::optional<TimeWindow> slice_window(const std::multimap<std::string, std::string>& meta) {
+  const auto part = meta.find(std::string(kPartWhich));
+  const bool is_one = meta.count(std::string(kPartWhich)) == 1 && meta.count(std::string(kFilterKey)) == 0;
+  return is_one ? read_window_text(part->second) : std::nullopt;
+}
+
 std::string part_warning(const std::multimap<std::string, std::string>& meta) {
   const std::string part = part_text(meta);
   return part.empty() ? part : "the profile is a subset of another: " + escaped(part);

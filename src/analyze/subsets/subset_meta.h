@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyze/rows/time_window.h"
 #include "profile/records.h"
 
 namespace gpuprof::analyze {
@@ -28,10 +29,13 @@ inline constexpr std::string_view kPartCount = "part.count";  // value: number o
 // Describes which subset a profile is: "only what matches --rank 0". Empty for a complete profile.
 std::string part_text(const std::multimap<std::string, std::string>& meta);
 
-// The work of a subset. `window`: all work of a time, to which the WINDOW lines are cut. `slice`: all work of a time,
-// with the WINDOW lines of the complete profile. `other`: a part of the work.
+// The work of a subset. `window`: all work of a time, to which the WINDOW lines are cut. `slice`: all work of a time
+// slice or of several, with the WINDOW lines of the complete profile. `other`: a part of the work.
 enum class Subset : uint8_t { none, window, slice, other };
 Subset subset_of(const std::multimap<std::string, std::string>& meta);
+
+// Returns the time of a Subset::slice, or nullopt if it is not a single interval.
+std::optional<TimeWindow> slice_window(const std::multimap<std::string, std::string>& meta);
 
 // Returns part_text() as a warning. Empty for a complete profile.
 std::string part_warning(const std::multimap<std::string, std::string>& meta);

@@ -105,13 +105,15 @@ Result<OutputFile> OutputFile::open(const std::string& name, const OutputOptions
 Result<OutputFile> OutputFile::open_named(const std::string& name, const OutputOptions& options) {
   OutputFile file(UniqueFd(), name);
   file.entry_ = name.substr(folder_of(name).size());
-  if (file.entry_.empty() || file.entry_ == "." || file.entry_ == "..") {
-    return name.empty() ? Error{"the name of the output is empty", "name a file, or - for stdout"}
-                        : failure("cannot write " + name, std::strerror(EISDIR), "name a file in it");
+  if (name.empty()) {
+    return Error{"the name of the output is empty", "name a file, or - for stdout"};
   }
   auto folder = open_folder(folder_of(name));
   if (!folder) {
     return Error{"cannot write " + name + ": " + folder.error().message, folder.error().hint};
+  }
+  if (file.entry_.empty() || file.entry_ == "." || file.entry_ == "..") {
+    return failure("cannot write " + name, std::strerror(EISDIR), "name a file in it");
   }
   file.folder_ = std::move(*folder);
   const UniqueFd there(::openat(file.folder_.get(), file.entry_.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));

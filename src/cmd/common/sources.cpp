@@ -48,6 +48,25 @@ bool source_exists(const std::string& path) {
 
 enum class Kind { profile, foreign, folder };
 
+// Returns whether a compressed file begins like a profile. `begun` is what was read from `fd`. A damaged file counts as
+// a profile, so that the command fails and does not ignore it.
+bool is_packed_profile(int fd, std::string_view begun) {
+  PackedInput packed(begun);
+  std::array<char, kBegin.size()> begin{};
+  size_t size = 0;
+  while (size < begin.size()) {
+    const auto got = packed.read(fd, begin.data() + size, begin.size() - size);
+    if (!got) {
+      return true;
+    }
+    if (*got == 0) {
+      break;
+    }
+    size += *got;
+  }
+  return std::string_view(begin.data(), size) == kBegin;
+}
+
 // Finds out the kind of a file from its first bytes. Returns Kind::foreign for pipes, because reading from them could
 // block.
 Kind kind_of(int folder, const char* name) {
@@ -62,7 +81,8 @@ Kind kind_of(int folder, const char* name) {
   std::array<char, kBegin.size()> begin{};
   const ssize_t got = ::read(fd.get(), begin.data(), begin.size());
   const std::string_view text(begin.data(), got > 0 ? static_cast<size_t>(got) : 0);
-  return text == kBegin || PackedInput::knows(text) ? Kind::profile : Kind::foreign;
+  return text == kBegin || (PackedInput::knows(text) && is_packed_profile(fd.get(), text)) ? Kind::profile
+                                                                                           : Kind::foreign;
 }
 
 void tell_skipped(const std::string& path, const std::vector<std::string>& skipped) {

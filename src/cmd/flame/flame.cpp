@@ -255,6 +255,9 @@ class Flame : public Command {
                                 ? "GPU time, and other kinds are left out; --weight count shows launches and calls"
                                 : "count"));
     }
+    if (fold_.measure == Measure::idle && folded.tree.total().ns > 0 && (window_.chosen() || !time_series_.empty())) {
+      log::info("idle time counts in the time slice in which it ends, so it may have begun before that slice");
+    }
     explain_samples(folded, weight);
     explain_unsampled(folded, weight);
     stacks_.explain(folded.trimmed);
@@ -306,7 +309,11 @@ class Flame : public Command {
   }
 
   [[nodiscard]] Error why_nothing(const analyze::ProfileInfo& info, const profile::Tables& tables) const {
-    if (const auto window = window_.chosen()) {
+    if (window_.chosen() && fold_.measure == Measure::idle) {
+      return {"no idle time of a device ended " + window_.text(),
+              "idle time counts in the time slice in which it ends: choose a longer time", kExitNothing};
+    }
+    if (window_.chosen()) {
       return {"the chosen weight is 0 " + window_.text(), "--time-series FILE shows when there was work", kExitNothing};
     }
     const bool of_shares =
@@ -321,11 +328,13 @@ class Flame : public Command {
     if (fold_.measure == Measure::samples && info.samples == 0) {
       return {"the profile has no samples of GPU code", "try --weight sum", kExitNothing};
     }
-    if (of_shares && !has_shares_) {
+    const bool is_timed = info.kind == ProfileKind::durations || info.kind == ProfileKind::mixed;
+    if (of_shares && !has_shares_ && is_timed) {
       return {"the chosen weight is 0: the profile does not record how work shared its devices", "try --weight sum",
               kExitNothing};
     }
-    return {"the chosen weight is 0 in the whole profile", "try another --weight: time, count or bytes", kExitNothing};
+    const char* other = is_timed ? "sum" : info.kind == ProfileKind::stall_samples ? "samples" : "count";
+    return {"the chosen weight is 0 in the whole profile", std::string("try --weight ") + other, kExitNothing};
   }
 
   static void explain_unsampled(const FoldResult& folded, WeightKind weight) {

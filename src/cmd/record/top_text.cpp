@@ -109,7 +109,7 @@ std::vector<std::string> top_lines(const LiveState& state, const LiveState& befo
   std::vector<std::string> lines;
   put(head(state, before, shape.width), kBold, shape, lines);
   if (state.kernels.empty()) {
-    put("  no GPU work yet", kDim, shape, lines);
+    put("  no GPU work received yet", kDim, shape, lines);
     return lines;
   }
   if (!state.devices.empty()) {
@@ -125,7 +125,7 @@ std::vector<std::string> top_lines(const LiveState& state, const LiveState& befo
 std::string top_line(const LiveState& state, const LiveState& before) {
   std::string text = std::to_string(state.elapsed_ns / 1'000'000'000) + " s: " + rate(state, before);
   if (state.kernels.empty()) {
-    text += ", no GPU work yet";
+    text += ", no GPU work received yet";
   } else {
     const LiveState::Kernel& kernel = state.kernels.front();
     const LiveState::Path& path = state.paths.front();

@@ -214,7 +214,7 @@ std::string verdict_line(const RanksView& view) {
   }
   text += !verdict.by_collectives ? ": it has more GPU work than the others"
           : worst.lag.waited_for  ? ": the others wait for it"
-                                  : ": it has more GPU work, but the others do not wait for it";
+                                  : ": it has more GPU work, but the others are not seen to wait for it";
   if (worst.by_gpu && !worst.kernels.empty()) {
     const Difference& kernel = worst.kernels.front();
     text += ". " + shown_kernel(view.job.kernel(view.job.paths()[kernel.path]), 40) + " takes longer";

@@ -87,9 +87,12 @@ std::string device_use(const DeviceLine& device) {
   }
   const std::string busy = percent_text(std::min(device.busy_ns, device.wall_ns), device.wall_ns) + " (" +
                            short_duration(device.busy_ns) + " of " + short_duration(device.wall_ns);
-  return device.overlap   ? "busy at most " + busy + ", recordings overlap)"
-         : device.partial ? "busy at least " + busy + ", counting only this subset)"
-                          : "busy " + busy + "), idle " + short_duration(device.idle_ns);
+  const bool is_exact = device.busy_ns == device.weight.ns;  // nothing in the subset shared the device with other work
+  return device.overlap ? "busy at most " + busy + ", recordings overlap)"
+         : device.partial
+             ? (is_exact ? "busy " : "busy at least ") + busy + ")" +
+                   (is_exact ? "" : ", at most " + short_duration(device.weight.ns)) + ", counting only this subset"
+             : "busy " + busy + "), idle " + short_duration(device.idle_ns);
 }
 
 void print_devices(const std::vector<DeviceLine>& devices, Page& page) {

@@ -124,6 +124,30 @@ Json graphs_json(const analyze::GraphSummary& graphs) {
   return {{"ns", graphs.weight.ns}, {"count", graphs.weight.count}, {"with_capture_stack", graphs.captured}};
 }
 
+// Writes the lengths that the arrays would have without --top.
+void put_found(const Summary::Found& found, JsonObject& object) {
+  Json json = Json::object();
+  for (const auto& [name, count] : {std::pair("work", found.work),
+                                    {"functions", found.functions},
+                                    {"call_paths", found.call_paths},
+                                    {"groups", found.groups},
+                                    {"ranks", found.ranks},
+                                    {"sampled_work", found.sampled_work},
+                                    {"sample_reasons", found.sample_reasons},
+                                    {"sample_places", found.sample_places},
+                                    {"stalls", found.stalls},
+                                    {"host_work", found.host_work},
+                                    {"waits", found.waits},
+                                    {"allocations", found.allocations},
+                                    {"failed_calls", found.failures},
+                                    {"launches_without_work", found.without_work}}) {
+    if (count > 0) {
+      json[name] = count;
+    }
+  }
+  object.value("found", json);
+}
+
 // Writes the members that most profiles do not have.
 void put_optional(const Summary& summary, JsonObject& object, TextStream& stream) {
   std::string& out = stream.text();
@@ -211,6 +235,7 @@ void report_json(const Summary& summary, TextStream& stream) {
     json_array(summary.functions, object.key("functions"),
                [&](const FunctionLine& line) { put_function(line, summary.timed, stream); });
     json_array(summary.call_paths, object.key("call_paths"), put);
+    put_found(summary.found, object);
     put_optional(summary, object, stream);
   }
   out += "\n";

@@ -27,6 +27,7 @@ struct Model {
   bool hidden = false;           // the other ranks do not wait for the kernel
   double noise_ms = 0.5;
   double preempted_ms = 0;  // maximum delay of a slice, as on a busy machine; does not change the shortest kernel time
+  size_t recordings = 0;    // number of recordings with a META line
   bool waits_too = false;   // the CPU waits for the collective in all_reduce()
   unsigned seed = 1;
   std::vector<uint64_t> first;   // first slice of each rank; if empty, all ranks begin at slice 0
@@ -59,6 +60,9 @@ std::string text_of(const Model& model) {
       "STRING;6;all_reduce(Rank "
       "const&)\nSTRING;7;cudaStreamSynchronize\nDEVICE;1;4;0;5;0\nFRAME;1;native;6;0;0;5;0;0x1\n"
       "USTACK;1;1\n";
+  for (size_t recording = 0; recording < model.recordings; ++recording) {
+    text += "META;recording;" + std::string(32, static_cast<char>('0' + recording % 10)) + "\n";
+  }
   for (size_t rank = 0; rank < model.ranks; ++rank) {
     const std::string id = std::to_string(rank + 1);
     text += "STRING;" + std::to_string(10 + rank) + ";" + std::to_string(rank) + "\nPROCESS;" + id + ";" + id +
@@ -123,6 +127,16 @@ struct Judged {
 };
 
 }  // namespace
+
+TEST_CASE("ranks: the idle time of ranks that share a device in one recording is unknown") {
+  Model model;
+  model.recordings = 1;
+  const Judged shared(model);
+  CHECK(!shared.job.has_idle());
+  CHECK(shared.job.ranks()[0].total.idle == 0);
+  model.recordings = model.ranks;
+  CHECK(Judged(model).job.has_idle());  // each recording knows the idle time of its own rank
+}
 
 TEST_CASE("ranks: an even job names no rank") {
   for (size_t ranks = 2; ranks < 7; ++ranks) {

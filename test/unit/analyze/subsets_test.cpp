@@ -315,6 +315,10 @@ TEST_CASE("the device time of a subset is a lower limit, not an overlap of recor
   CHECK(!by_kernel.overlap);
   CHECK(by_kernel.wall_ns == 200);
   CHECK(by_kernel.busy_ns == 30);
+  // Other work started first on the shared device, so SHARE gives the busy time of both to that work.
+  const std::string shared =
+      std::string(kHead) + "SHARE;0;1;0;15\nSHARE;0;2;30;15\nSHARE;1;2;40;40\nIDLE;0;1;2;70\n" + kTail;
+  CHECK(device_of(shared, add).busy_ns == 15);
   const DeviceLine by_time = device_of(job, window_conditions(100, 200));
   CHECK(!by_time.partial);
   CHECK(!by_time.overlap);
@@ -333,6 +337,7 @@ TEST_CASE("the device time of a subset is a lower limit, not an overlap of recor
   for (const auto& [name, part] : parts_of(gap, SplitBy::time, 100)) {
     const auto devices = summarize(test::read_all(part), {}).devices;
     CHECK((devices.empty() || !devices[0].partial));
+    CHECK((devices.empty() || devices[0].wall_ns == 100));
   }
   const AggregateOptions first_slice{.idle = true, .window = TimeWindow{0, 100}};
   auto reader = test::open_text(gap);
@@ -342,6 +347,17 @@ TEST_CASE("the device time of a subset is a lower limit, not an overlap of recor
   CHECK(selected[0].busy_ns == 30);
   CHECK(selected[0].wall_ns == 100);
   CHECK(selected[0].idle_ns == 70);
+}
+
+TEST_CASE("the text of a time window can be read again") {
+  for (const TimeWindow window : {TimeWindow{0, 1}, TimeWindow{1'500'000'000, 61'000'000'001}}) {
+    const auto read = read_window_text(window_text(window) + ", of a profile split by time");
+    REQUIRE(read);
+    CHECK((read->from_ns == window.from_ns && read->to_ns == window.to_ns));
+  }
+  for (const char* text : {"", "from 2s on", "from 2s to 1s", "from to", "rank 3", "from 1s to 99999999999999s"}) {
+    CHECK(!read_window_text(text));
+  }
 }
 
 TEST_CASE("a filter that keeps only idle time fails") {

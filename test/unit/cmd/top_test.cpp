@@ -65,7 +65,7 @@ TEST_CASE("record --top reports losses, and uses launch counts without times") {
   CHECK(top_line(state, {}).find("1,234 lost, recording is off") != std::string::npos);
   state.gpu_ns = 0;
   CHECK(top_line(state, {}).find("75.00% fast") != std::string::npos);
-  CHECK(top_line({}, {}) == "0 s: 0 launches/s, no GPU work yet, nothing lost");
+  CHECK(top_line({}, {}) == "0 s: 0 launches/s, no GPU work received yet, nothing lost");
 }
 
 TEST_CASE("lines at the bottom of the screen are drawn without scrolling other output, and removed") {

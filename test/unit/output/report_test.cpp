@@ -123,6 +123,25 @@ GPU;0;1;1;10;10;10;100;0;0
         std::string::npos);
 }
 
+TEST_CASE("the busy time of ranks that share a device is not shown, and that of a subset is given as limits") {
+  const std::string head =
+      "GPUPROF;3.2\nMETA;start_ns;1000\nMETA;interval_ns;100\nSTRING;1;0\nSTRING;2;1\nSTRING;3;opencl\n";
+  const std::string first =
+      "PROCESS;1;7;0;0;0;0;1;0\nDEVICE;1;3;0;3;0\nWORK;1;1;7;0;0;0;0;0;1;0;kernel;1;0\nGPU;0;1;1;30;30;30;900;0;0\n"
+      "SHARE;0;1;0;15\n";
+  const std::string second =
+      "PROCESS;2;8;0;0;0;0;2;0\nWORK;2;2;8;0;0;0;0;0;1;0;kernel;2;0\nGPU;0;2;1;40;40;40;1600;0;0\n"
+      "SHARE;0;2;40;25\nIDLE;0;1;2;60\n";
+  const std::string tail = "WINDOW;1000;1100\nEND;1100;2;2;70;0;0;0\n";
+  const analyze::Aggregate shared = read_all(head + first + second + tail);
+  const auto ranks = analyze::summarize(shared).ranks;
+  REQUIRE(ranks.size() == 2);
+  CHECK((ranks[0].busy_ns == 0 && ranks[1].busy_ns == 0));
+  CHECK(report(shared, {}).find(" of most     time    calls") != std::string::npos);
+  const std::string limits = report(read_all(head + "META;filter;--rank 0\n" + first + tail), {});
+  CHECK(limits.find("busy at least 15.00% (15 ns of 100 ns), at most 30 ns,") != std::string::npos);
+}
+
 TEST_CASE("tables drop lines until the report fits the requested height, and say so") {
   std::string text = "GPUPROF;3.0\nPROCESS;1;1;0;0;0;0;0;0\n";
   for (int i = 1; i <= 40; ++i) {
