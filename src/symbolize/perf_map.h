@@ -17,8 +17,8 @@ namespace gpuprof::symbolize {
 
 class PerfMap {
  public:
-  // `path` is a path in the process's root directory. `folder` is the open directory of the file, or closed. If
-  // gpuprof is root, ignores a file that neither `owner` nor root owns, because any user can create such a file in
+  // `path` is a path in the process's root directory. `folder` is the open directory of the file, or closed.
+  // Ignores a file that neither `owner` (the process's user) nor root owns, because any user can create such a file in
   // /tmp.
   PerfMap(std::string path, uid_t owner, UniqueFd folder = {})
       : path_(std::move(path)), owner_(owner), folder_(std::move(folder)) {}

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
-#include <pwd.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -17,9 +16,6 @@
 
 namespace gpuprof {
 namespace {
-
-constexpr gid_t kNobodysGroup = 65534;
-constexpr int kMostGroups = 65536;  // limit of the Linux kernel
 
 constexpr uint64_t kReadsAll = uint64_t{1} << CAP_DAC_OVERRIDE | uint64_t{1} << CAP_DAC_READ_SEARCH;
 
@@ -125,28 +121,6 @@ std::optional<FileRights> read_file_rights(int proc_fd) {
   const std::string status = read_status(proc_fd);
   const std::optional<bool> own_user_namespace = is_in_own_user_namespace(proc_fd);
   return own_user_namespace ? parse_file_rights(status, *own_user_namespace) : std::nullopt;
-}
-
-FileRights rights_of_user(uid_t uid) {
-  FileRights rights{.uid = uid, .gid = kNobodysGroup, .groups = {}, .capabilities = 0};
-  std::vector<char> buffer(16384);
-  passwd entry{};
-  passwd* found = nullptr;
-  if (::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) {
-    return rights;
-  }
-  rights.gid = entry.pw_gid;
-  int count = 64;
-  rights.groups.resize(static_cast<size_t>(count));
-  while (::getgrouplist(entry.pw_name, entry.pw_gid, rights.groups.data(), &count) < 0) {
-    if (count <= static_cast<int>(rights.groups.size()) || count > kMostGroups) {
-      count = 0;
-      break;
-    }
-    rights.groups.resize(static_cast<size_t>(count));
-  }
-  rights.groups.resize(static_cast<size_t>(count));
-  return rights;
 }
 
 FileRights narrowed(const FileRights& first, const FileRights& now) {

@@ -28,10 +28,6 @@ std::optional<FileRights> parse_file_rights(std::string_view status, bool own_us
 // Reads the rights of the process that owns the open directory /proc/PID. nullopt: the process is gone.
 std::optional<FileRights> read_file_rights(int proc_fd);
 
-// Returns the rights that a user has after a login, without capabilities. A uid that has no name in the system has no
-// groups.
-FileRights rights_of_user(uid_t uid);
-
 // Returns the rights common to `first` and `now`. A process loses what it has given up, and does not gain rights that
 // it got later (for example by executing a set-user-id program).
 FileRights narrowed(const FileRights& first, const FileRights& now);

@@ -50,10 +50,11 @@ class Annotate : public Command {
                                  "number of kernels to show (with --cpu: of files); 0 for all (default: 5)"),
                   0, kMostKernels);
     window_.declare(app);
+    app.add_flag("--own-rights", own_rights_, "as root, read source files with root's rights (default: as nobody)");
     app.footer(
         "annotate reads the source files at the paths in the profile. It shows only line numbers for files that are "
-        "missing or changed since the recording began. If run by root, it reads the files with the rights of the "
-        "profile's owner. "
+        "missing or changed since the recording began, and for files whose names are not those of source files. Root "
+        "reads the files with the rights of the user nobody, unless --own-rights is given. "
         "Inlined code is shown below the line that calls it.");
   }
 
@@ -69,7 +70,7 @@ class Annotate : public Command {
     auto rows = analyze::aggregate(*reader, {.window = window_.chosen()});
     RETURN_IF_ERROR(rows);
     warn_of_gaps(rows->info);
-    SourceFiles sources(start_of(rows->info), access_of(input_.files));
+    SourceFiles sources(start_of(rows->info), source_access(own_rights_));
     const output::FindSource find = [&sources](std::string_view path) -> const output::SourceText& {
       return sources.find(path);
     };
@@ -137,6 +138,7 @@ class Annotate : public Command {
   Window window_;
   bool gpu_ = false;
   bool cpu_ = false;
+  bool own_rights_ = false;
 };
 
 }  // namespace

@@ -4,8 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 
 #include "base/files/file.h"
+#include "base/files/open_folder.h"
+#include "base/files/path.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -13,6 +17,29 @@ namespace {
 constexpr size_t kMostBytes = size_t{16} << 20U;  // limit per file
 constexpr size_t kMostBytesInAll = size_t{256} << 20U;
 constexpr uid_t kNobody = 65534;
+
+// Endings of source files in the languages of CPU and GPU programs.
+constexpr std::array<std::string_view, 52> kEndings{
+    "C",   "F",   "F90", "S",   "asm", "c",   "c++", "cc",    "cl",   "clcpp", "cpp", "cu",  "cuh",
+    "cuf", "cxx", "def", "f",   "f03", "f08", "f77", "f90",   "f95",  "for",   "go",  "h",   "h++",
+    "hh",  "hip", "hpp", "hxx", "i",   "inc", "inl", "ipp",   "ixx",  "java",  "jl",  "m",   "mm",
+    "nim", "pxd", "py",  "pyi", "pyx", "rs",  "s",   "swift", "sycl", "tcc",   "tpp", "txx", "zig"};
+
+// Returns whether source files may have this path: by its ending or, for C++ headers without one, by a folder
+// "include", and not below /dev, /proc, /run or /sys.
+bool may_be_source(std::string_view path) {
+  constexpr std::array<std::string_view, 4> kNotFiles{"/dev/", "/proc/", "/run/", "/sys/"};
+  const auto holds = [&](std::string_view folder) { return path.starts_with(folder); };
+  if (std::any_of(kNotFiles.begin(), kNotFiles.end(), holds)) {
+    return false;
+  }
+  const std::string_view name = base_name(path);
+  const size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos) {
+    return path.find("/include/") != std::string_view::npos;
+  }
+  return std::find(kEndings.begin(), kEndings.end(), name.substr(dot + 1)) != kEndings.end();
+}
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -29,16 +56,10 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 }  // namespace
 
-symbolize::FileAccess access_of(std::span<const FileId> inputs) {
+symbolize::FileAccess source_access(bool own_rights) {
   symbolize::FileAccess access;
-  if (::geteuid() != 0) {
-    return access;  // the kernel checks the rights, because gpuprof is not root
-  }
-  for (const FileId& input : inputs) {
-    const uid_t owner = input.owner == 0 && input.others_write ? kNobody : input.owner;
-    if (owner != 0) {
-      access.rights = rights_of_user(owner);
-    }
+  if (::geteuid() == 0 && !own_rights) {
+    access.rights = FileRights{.uid = kNobody, .gid = kNobody};
   }
   return access;
 }
@@ -55,12 +76,21 @@ output::SourceText SourceFiles::read(const std::string& path) {
   if (path.empty()) {
     return {};
   }
+  if (!may_be_source(path)) {
+    return {{}, "its name is not that of a source file"};
+  }
+  errno = 0;
   const UniqueFd fd = symbolize::open_regular(access_, path);
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0) {
     return {{},
-            access_.rights ? "the file is missing, or the owner of the profile cannot read it"
-                           : "the file is missing or unreadable"};
+            errno == 0                          ? "it is not a regular file"
+            : errno == ENOENT                   ? "the file is missing"
+            : access_.rights && errno == EACCES ? "not all users may read it (see --own-rights)"
+                                                : "the file is unreadable"};
+  }
+  if (const std::string real = real_path(fd.get()); !may_be_source(real)) {
+    return {{}, "its path leads to a file whose name is not that of a source file"};
   }
   if (!started_) {
     return {{}, "the profile does not say when it was recorded"};

@@ -7,22 +7,19 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "cmd/common/output.h"
 #include "output/source_text.h"
 #include "symbolize/safe_open.h"
 
 namespace gpuprof::cmd {
 
-// Returns how to open the source files that the profiles `inputs` name. If gpuprof is root, it uses the rights of the
-// profile's owner, so that it shows only what the owner may read. If root owns a profile that other users can write,
-// it uses the rights of the user `nobody`.
-symbolize::FileAccess access_of(std::span<const FileId> inputs);
+// Returns how to open the source files that a profile names. Root opens them with the rights of the user nobody, unless
+// `own_rights` is set: whoever made the profile, or a file that it names, must not choose what root prints.
+symbolize::FileAccess source_access(bool own_rights);
 
 class SourceFiles {
  public:

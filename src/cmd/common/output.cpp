@@ -51,9 +51,7 @@ Error refused(const std::string& path, const std::string& why) {
 
 FileId FileId::of(int fd) {
   struct stat info {};
-  return ::fstat(fd, &info) == 0
-             ? FileId{info.st_dev, info.st_ino, info.st_uid, (info.st_mode & (S_IWGRP | S_IWOTH)) != 0}
-             : FileId{};
+  return ::fstat(fd, &info) == 0 ? FileId{info.st_dev, info.st_ino} : FileId{};
 }
 
 Status may_write_profile(const std::string& path, std::span<const FileId> inputs) {

@@ -17,11 +17,9 @@ namespace gpuprof::cmd {
 struct FileId {
   dev_t device = 0;
   ino_t inode = 0;
-  uid_t owner = 65534;        // the user nobody, if the owner is unknown
-  bool others_write = false;  // users other than the owner may write the file
 
   static FileId of(int fd);
-  bool operator==(const FileId& other) const { return device == other.device && inode == other.inode; }
+  bool operator==(const FileId& other) const = default;
 };
 
 // Checks whether a command that has read `inputs` may write `path` (- is stdout). Fails with the exit code kExitUsage

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""root runs `annotate` on another user's profile, which names source files. These are opened with that user's rights."""
+"""root runs `annotate` on a profile that names files. It shows only source files that all users may read."""
 
 import os
 import subprocess
@@ -41,40 +41,36 @@ class AnnotateTest(rig.RuntimeTest):
         os.chmod(path, mode)
         return path
 
-    def annotate(self, **options):
-        run = subprocess.run([rig.GPUPROF, "annotate", "--cpu", *([] if options else ["-i", self.profile])],
-                             capture_output=True, text=True, check=False, **options)
+    def annotate(self, *options, **run_options):
+        command = [rig.GPUPROF, "annotate", "--cpu", *options, *([] if run_options else ["-i", self.profile])]
+        run = subprocess.run(command, capture_output=True, text=True, check=False, **run_options)
         self.assertEqual(run.returncode, 0, run.stderr)
         return run.stdout
 
-    def assert_only_what_all_may_read(self, text):
-        self.assertIn(OPEN_TO_ALL, text)
-        self.assertNotIn(SECRET, text)
-        self.assertIn("the owner of the profile cannot read it", text)
-
-    def test_roots_own_profile_shows_what_root_may_read(self):
-        self.assertEqual(self.annotate().count(SECRET), 2)
-
-    def test_the_profile_of_another_user_shows_what_that_user_may_read(self):
-        os.chown(self.profile, self.stranger.uid, self.stranger.gid)
-        self.assert_only_what_all_may_read(self.annotate())
-        # If root annotates a profile, the output shows a source file that only root and the owner of the profile may read.
-        os.chown(self.secret, self.stranger.uid, self.stranger.gid)
-        self.assertEqual(self.annotate().count(SECRET), 1)
-
-    def test_the_group_of_the_profile_gives_no_rights(self):
-        os.chmod(self.secret, 0o640)
-        os.chown(self.profile, self.stranger.uid, 0)
-        self.assert_only_what_all_may_read(self.annotate())
-
-    def test_a_profile_that_all_may_write_gives_no_rights(self):
-        os.chmod(self.profile, 0o666)
-        self.assert_only_what_all_may_read(self.annotate())
-
-    def test_standard_input_is_read_with_the_rights_of_its_owner(self):
-        os.chown(self.profile, self.stranger.uid, self.stranger.gid)
+    def test_root_shows_what_all_may_read_whoever_owns_the_profile(self):
+        for owner in (0, self.stranger.uid):
+            os.chown(self.profile, owner, owner)
+            text = self.annotate()
+            self.assertIn(OPEN_TO_ALL, text)
+            self.assertNotIn(SECRET, text)
+            self.assertIn("not all users may read it (see --own-rights)", text)
         with open(self.profile, encoding="utf-8") as file:
-            self.assert_only_what_all_may_read(self.annotate(stdin=file))
+            self.assertNotIn(SECRET, self.annotate(stdin=file))
+
+    def test_roots_rights_are_used_when_asked(self):
+        self.assertEqual(self.annotate("--own-rights").count(SECRET), 2)
+
+    def test_only_files_with_names_of_source_files_are_shown(self):
+        link = os.path.join(self.folder, "link.c")
+        key = self.file("id_rsa", SECRET, 0o644)
+        os.symlink(key, link)
+        paths = [key, link, "/proc/self/environ", "/proc/self/root" + self.secret, "/etc/passwd", "/dev/null.c"]
+        with open(self.profile, "w", encoding="utf-8") as file:
+            file.write(profile_of(paths))
+        text = self.annotate("--own-rights", "--limit", "0")
+        self.assertNotIn(SECRET, text)
+        self.assertNotIn("root:", text)
+        self.assertEqual(text.count("not that of a source file"), len(paths))
 
     def test_the_stranger_reads_with_the_strangers_rights(self):
         run = self.stranger.run([rig.GPUPROF, "annotate", "--cpu", "-i", self.profile], capture_output=True, text=True)

@@ -229,5 +229,44 @@ class Files(rig.RuntimeTest):
         self.assertEqual(os.listdir(precious), [])
 
 
+class Commits(rig.RuntimeTest):
+    """Tests whose git repositories give the commit of a recording."""
+
+    def commit_in(self, folder):
+        """Records in the folder, as root, and returns the stored commit, or None."""
+        environment = {name: value for name, value in os.environ.items() if name not in ("GITHUB_SHA", "CI_COMMIT_SHA")}
+        run = subprocess.run([rig.GPUPROF, "-q", "record", "-o", self.profile_path, "--", "true"], cwd=folder,
+                             env=environment, capture_output=True, text=True, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return rig.Profile(self.profile_path).meta().get("source.commit", [None])[0]
+
+    @strangers.needed
+    def test_the_repository_of_another_user_above_the_folder_is_not_read(self):
+        with strangers.Scratch(sticky=True) as scratch:
+            work = os.path.join(scratch, "work")
+            os.mkdir(work)
+            secret = os.path.join(scratch, "secret")
+            with open(secret, "w", encoding="ascii") as file:
+                file.write("5" * 40)
+            os.chmod(secret, 0o600)
+            made = strangers.stranger().python(
+                "import os, sys\n"
+                "os.mkdir('.git'); os.symlink(sys.argv[1], '.git/HEAD')", secret, cwd=scratch)
+            self.assertEqual(made.returncode, 0)
+            self.assertIsNone(self.commit_in(work))
+
+    @strangers.needed
+    def test_links_in_roots_repository_are_not_followed(self):
+        with strangers.Scratch() as scratch:
+            os.mkdir(os.path.join(scratch, ".git"))
+            head = os.path.join(scratch, ".git", "HEAD")
+            with open(head, "w", encoding="ascii") as file:
+                file.write("6" * 40)
+            self.assertEqual(self.commit_in(scratch), "6" * 40)
+            os.rename(head, head + ".real")
+            os.symlink("HEAD.real", head)
+            self.assertIsNone(self.commit_in(scratch))
+
+
 if __name__ == "__main__":
     rig.main()

@@ -43,9 +43,13 @@ TEST_CASE("malformed lines of a perf map are ignored") {
   CHECK(map.find(0).empty());
 }
 
-TEST_CASE("root trusts only perf maps of root and of the process's user") {
+TEST_CASE("only perf maps of root and of the process's user are trusted, whoever records") {
   if (::geteuid() != 0) {
-    WARN("skipped: needs root");
+    TemporaryDirectory own_files;
+    std::ofstream(own_files.path() + "/perf-1.map") << "1000 10 name\n";
+    PerfMap of_this_user(own_files.path() + "/perf-1.map", ::geteuid() + 1);
+    read_map(of_this_user);
+    CHECK(of_this_user.find(0x1000).empty());
     return;
   }
   TemporaryDirectory directory;
@@ -58,6 +62,12 @@ TEST_CASE("root trusts only perf maps of root and of the process's user") {
   PerfMap own(path, 12345);
   read_map(own);
   CHECK(own.find(0x1000) == "name");
+  REQUIRE(::chmod(directory.path().c_str(), 0755) == 0);
+  REQUIRE(::seteuid(54321) == 0);
+  PerfMap as_another_user(path, 54321);
+  read_map(as_another_user);
+  CHECK(::seteuid(0) == 0);
+  CHECK(as_another_user.find(0x1000).empty());
 }
 
 TEST_CASE("a symbolic link is not accepted as a perf map") {

@@ -1,16 +1,11 @@
 #include "record/session/meta/source_commit.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string_view>
-#include <utility>
 
-#include "base/files/file.h"
-#include "base/unique_fd.h"
+#include "base/files/ambient_folder.h"
 
 namespace gpuprof::record {
 namespace {
@@ -25,40 +20,19 @@ bool is_commit(std::string_view text) {
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-bool is_folder(const std::string& path) {
-  struct stat info {};
-  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-// Returns the text of a regular file, without blocking. Empty if the file is missing or cannot be read completely.
-std::string git_text_of(const std::string& path) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-  struct stat info {};
-  if (!fd || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
-    return {};
-  }
-  BoundedText read = read_bounded(fd.get(), kMostOfFile);
-  return read.end == BoundedText::End::whole ? std::move(read.text) : std::string();
-}
-
-std::string first_line_of(const std::string& path) {
-  const std::string text = git_text_of(path);
+std::string first_line_of(const AmbientFolder& folder, std::string_view name) {
+  const std::string text = folder.read(name, kMostOfFile);
   return text.substr(0, text.find('\n'));
 }
 
 // A work tree that `git worktree` made has a file .git instead of a folder. The file contains "gitdir: PATH".
-std::string git_folder(const std::string& folder) {
-  std::string git = folder + "/.git";
-  if (is_folder(git)) {
+std::optional<AmbientFolder> git_folder(const AmbientFolder& folder) {
+  if (auto git = folder.enter(".git"); git) {
     return git;
   }
   constexpr std::string_view kLink = "gitdir: ";
-  const std::string line = first_line_of(git);
-  if (!line.starts_with(kLink)) {
-    return {};
-  }
-  const std::string target = line.substr(kLink.size());
-  return target.starts_with("/") ? target : folder + "/" + target;
+  const std::string line = first_line_of(folder, ".git");
+  return line.starts_with(kLink) ? folder.enter(line.substr(kLink.size())) : std::nullopt;
 }
 
 std::string packed(const std::string& text, const std::string& reference) {
@@ -74,21 +48,28 @@ std::string packed(const std::string& text, const std::string& reference) {
   return {};
 }
 
-std::string checked_out(const std::string& git) {
+bool is_reference(std::string_view name) {
+  return name.starts_with("refs/") && name.find("..") == std::string_view::npos;
+}
+
+std::string checked_out(const AmbientFolder& git) {
   constexpr std::string_view kReference = "ref: ";
-  std::string head = first_line_of(git + "/HEAD");
+  std::string head = first_line_of(git, "HEAD");
   if (!head.starts_with(kReference)) {
     return is_commit(head) ? head : std::string();
   }
   const std::string reference = head.substr(kReference.size());
-  const std::string common = first_line_of(git + "/commondir");  // exists only for a work tree
-  const std::string shared = common.empty() ? git : common.starts_with("/") ? common : git + "/" + common;
-  for (const std::string& folder : {git, shared}) {
-    if (std::string commit = first_line_of(folder + "/" + reference); is_commit(commit)) {
+  const std::string common = first_line_of(git, "commondir");  // exists only for a work tree
+  const auto shared = git.enter(common);
+  if (!is_reference(reference) || !shared) {
+    return {};
+  }
+  for (const AmbientFolder* folder : {&git, &*shared}) {
+    if (std::string commit = first_line_of(*folder, reference); is_commit(commit)) {
       return commit;
     }
   }
-  return packed(git_text_of(shared + "/packed-refs"), reference);
+  return packed(shared->read("packed-refs", kMostOfFile), reference);
 }
 
 }  // namespace
@@ -104,8 +85,9 @@ std::string source_commit(const std::string& given, const Variable& environment,
   }
   std::string place = folder;
   for (size_t steps = 0; steps < kMostFolders && !place.empty(); ++steps) {
-    if (const std::string git = git_folder(place); !git.empty()) {
-      return checked_out(git);
+    const auto here = AmbientFolder::open(place);
+    if (const auto git = here ? git_folder(*here) : std::nullopt; git) {
+      return checked_out(*git);
     }
     place.resize(place.rfind('/') == std::string::npos ? 0 : place.rfind('/'));
   }
