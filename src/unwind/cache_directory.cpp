@@ -71,9 +71,6 @@ bool is_table(std::string_view name) {
     return false;
   }
   name.remove_suffix(CacheDirectory::kSuffix.size());
-  if (name.starts_with(CacheDirectory::kContents)) {
-    name.remove_prefix(CacheDirectory::kContents.size());
-  }
   return is_hex(name);
 }
 

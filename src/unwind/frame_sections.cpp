@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
+#include <string_view>
 
-#include "base/hash.h"
+#include "base/sha256.h"
 #include "unwind/arch.h"
-#include "unwind/cursor.h"
 
 namespace gpuprof::unwind {
 namespace {
@@ -103,24 +104,21 @@ void by_program_headers(const symbolize::ElfImage& image, FrameSections& found) 
 
 }  // namespace
 
-uint64_t hash_bytes(const void* bytes, size_t size, uint64_t seed) {
-  Cursor in(static_cast<const uint8_t*>(bytes), static_cast<const uint8_t*>(bytes) + size, 0);
-  uint64_t hash = fold_multiply(seed ^ kHashMultiplier, size + kHashMultiplier);
-  while (in.left() >= sizeof(uint64_t)) {
-    hash = fold_multiply(hash ^ in.number<uint64_t>(), kHashMultiplier) + 1;
-  }
-  while (!in.at_end()) {
-    hash = fold_multiply(hash ^ in.number<uint8_t>(), kHashMultiplier) + 1;
-  }
-  return hash;
-}
-
-uint64_t FrameSections::hash() const {
-  uint64_t hash = hash_bytes(code.data(), code.size() * sizeof(CodeRange), 0);
+std::array<uint8_t, 32> FrameSections::digest() const {
+  const auto text = [](const void* bytes, size_t size) {
+    return std::string_view(static_cast<const char*>(bytes), size);
+  };
+  std::string parts;
+  const auto add = [&](const void* bytes, size_t size) {
+    const auto part = sha256(text(bytes, size));
+    parts += text(part.data(), part.size());
+  };
+  add(code.data(), code.size() * sizeof(CodeRange));
   for (const FrameSection* section : {&eh_frame, &debug_frame}) {
-    hash = hash_bytes(section->bytes.data(), section->bytes.size(), hash ^ section->address);
+    add(section->bytes.data(), section->bytes.size());
+    parts += text(&section->address, sizeof section->address);
   }
-  return hash;
+  return sha256(parts);
 }
 
 bool FrameSections::is_code(uint64_t address) const {

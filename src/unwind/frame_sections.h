@@ -1,6 +1,7 @@
 // Reads the sections of an ELF file from which unwind tables are built.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -27,8 +28,9 @@ struct FrameSections {
   FrameSection debug_frame;
   std::vector<CodeRange> code;  // address ranges of the code; sorted and not overlapping
 
-  // Hashes all members. The hash distinguishes files that have the same build id but different contents.
-  [[nodiscard]] uint64_t hash() const;
+  // SHA-256 of all members: everything from which a table is built. So no file can be made that has the digest of
+  // another one, but other sections.
+  [[nodiscard]] std::array<uint8_t, 32> digest() const;
   [[nodiscard]] uint64_t size() const { return eh_frame.bytes.size() + debug_frame.bytes.size(); }
   [[nodiscard]] bool is_code(uint64_t address) const;
 };
@@ -36,8 +38,5 @@ struct FrameSections {
 // Uses program headers if the file has no section headers. Returns nullopt if the file is for another architecture, has
 // no code, or lacks both sections.
 std::optional<FrameSections> read_frame_sections(const symbolize::ElfImage& image);
-
-// Computes a fast 64-bit hash, which is not cryptographic.
-uint64_t hash_bytes(const void* bytes, size_t size, uint64_t seed);
 
 }  // namespace gpuprof::unwind

@@ -29,17 +29,6 @@ std::optional<Key> key_of(const symbolize::MappedFile& file) {
   return Key{status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
 }
 
-std::string hex(uint64_t value) {
-  return hex_text({reinterpret_cast<const uint8_t*>(&value), sizeof value});
-}
-
-// Names the file by its build id, or by a hash of its contents if it has none.
-std::string name_of(const symbolize::ElfImage& image, const TableFile::Source& source) {
-  const std::string name =
-      image.build_id().empty() ? std::string(CacheDirectory::kContents) + hex(source.hash) : image.build_id();
-  return name + std::string(CacheDirectory::kSuffix);
-}
-
 constexpr size_t kMaxWithoutTable = 16384;  // number of files that the cache remembers as having no table
 
 struct CachedTable {
@@ -107,8 +96,8 @@ std::shared_ptr<const Table> TableCache::State::make(const symbolize::MappedFile
   if (!sections) {
     return nullptr;
   }
-  const TableFile::Source source{sections->hash(), sections->size()};
-  const std::string name = name_of(*image, source);
+  const TableFile::Source source = sections->digest();
+  const std::string name = hex_text(source) + std::string(CacheDirectory::kSuffix);
   const CacheDirectory* kept = open_directory();
   if (const auto bytes = kept != nullptr ? kept->read(name) : std::nullopt; bytes) {
     if (std::unique_ptr<Table> table = TableFile::decode(*bytes, source); table) {

@@ -2,13 +2,14 @@
 
 #include <cstring>
 
-#include "unwind/frame_sections.h"
+#include "base/hash.h"
+#include "unwind/cursor.h"
 
 namespace gpuprof::unwind {
 namespace {
 
 // Increase this version when the layout changes, or when the same section would yield other rules than before.
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr char kMagic[8] = {'G', 'P', 'U', 'U', 'N', 'W', 'T', 'B'};
 
 // The header is followed by pcs, rule indexes, zeros up to a multiple of 8, and rules. All numbers are little-endian.
@@ -19,11 +20,10 @@ struct Header {
   uint32_t rules;
   uint32_t reserved;
   uint64_t base;
-  uint64_t source_hash;
-  uint64_t source_size;
+  TableFile::Source source;
   uint64_t checksum;  // covers all bytes of the file; computed while this field is 0
 };
-static_assert(sizeof(Header) == 56);
+static_assert(sizeof(Header) == 72);
 
 struct Layout {
   explicit Layout(const Header& header)
@@ -37,6 +37,19 @@ struct Layout {
   uint64_t rules;
   uint64_t size;
 };
+
+// Computes a fast 64-bit hash, which is not cryptographic.
+uint64_t hash_bytes(const void* bytes, size_t size, uint64_t seed) {
+  Cursor in(static_cast<const uint8_t*>(bytes), static_cast<const uint8_t*>(bytes) + size, 0);
+  uint64_t hash = fold_multiply(seed ^ kHashMultiplier, size + kHashMultiplier);
+  while (in.left() >= sizeof(uint64_t)) {
+    hash = fold_multiply(hash ^ in.number<uint64_t>(), kHashMultiplier) + 1;
+  }
+  while (!in.at_end()) {
+    hash = fold_multiply(hash ^ in.number<uint8_t>(), kHashMultiplier) + 1;
+  }
+  return hash;
+}
 
 uint64_t checksum_of(Header header, std::span<const uint8_t> all) {
   header.checksum = 0;
@@ -64,8 +77,7 @@ std::vector<uint8_t> TableFile::encode(const Table& table, const Source& source)
   header.rows = static_cast<uint32_t>(table.pcs_.size());
   header.rules = static_cast<uint32_t>(table.rules_.size());
   header.base = table.base_;
-  header.source_hash = source.hash;
-  header.source_size = source.size;
+  header.source = source;
   const Layout layout(header);
   std::vector<uint8_t> out(layout.size);
   put(out, sizeof header, table.pcs_);
@@ -92,9 +104,9 @@ std::unique_ptr<Table> TableFile::decode(std::span<const uint8_t> bytes, const S
   }
   std::memcpy(&header, bytes.data(), sizeof header);
   const Layout layout(header);
-  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.version != kVersion ||
-      header.source_hash != source.hash || header.source_size != source.size || header.rows == 0 || header.rules == 0 ||
-      bytes.size() != layout.size || header.checksum != checksum_of(header, bytes)) {
+  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.version != kVersion || header.source != source ||
+      header.rows == 0 || header.rules == 0 || bytes.size() != layout.size ||
+      header.checksum != checksum_of(header, bytes)) {
     return nullptr;
   }
   std::unique_ptr<Table> table(new Table);

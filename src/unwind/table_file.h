@@ -1,6 +1,7 @@
 // Reads and writes tables as files of the cache directory. Internal to src/unwind, its fuzzer and tests.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,11 +17,8 @@ namespace gpuprof::unwind {
 
 class TableFile {
  public:
-  // Identifies what the table was built from. See FrameSections.
-  struct Source {
-    uint64_t hash = 0;
-    uint64_t size = 0;
-  };
+  // Identifies what the table was built from: FrameSections::digest().
+  using Source = std::array<uint8_t, 32>;
 
   static std::vector<uint8_t> encode(const Table& table, const Source& source);
   // Returns null if the bytes are incomplete, damaged, of another version, or built from another source.
@@ -34,8 +32,7 @@ class TableFile {
 class CacheDirectory {
  public:
   static constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
-  // A name consists of an optional kContents, hexadecimal digits and kSuffix.
-  static constexpr std::string_view kContents = "contents-";
+  // A name consists of hexadecimal digits and kSuffix.
   static constexpr std::string_view kSuffix = ".gpuprof-unwind";
 
   // Opens the directory, and creates missing components with access for this user only. Returns nullopt if that fails,

@@ -63,10 +63,9 @@ void table_file(std::span<const uint8_t> bytes) {
   // Fixes the checksum, so that the rest of the decoder is reached.
   std::vector<uint8_t> sealed(bytes.begin(), bytes.end());
   TableFile::seal(sealed);
-  TableFile::Source source;
-  if (sealed.size() >= 48) {
-    std::memcpy(&source.hash, sealed.data() + 32, sizeof source.hash);
-    std::memcpy(&source.size, sealed.data() + 40, sizeof source.size);
+  TableFile::Source source{};
+  if (sealed.size() >= 32 + source.size()) {
+    std::memcpy(source.data(), sealed.data() + 32, source.size());
   }
   if (const auto table = TableFile::decode(sealed, source); table) {
     check_table(*table);

@@ -160,17 +160,19 @@ TEST_CASE("invalid table contents with a valid checksum are rejected", "[unwind]
   const auto table = Table::build(contents(kSelf));
   REQUIRE(table);
   const TableFile::Source source{1, 2};
+  TableFile::Source last = source;
+  last.back() ^= 1;
   const std::vector<uint8_t> good = TableFile::encode(*table, source);
   const auto decoded = TableFile::decode(good, source);
   REQUIRE(decoded);
   CHECK(equal(*table, *decoded));
-  CHECK_FALSE(TableFile::decode(good, {1, 3}));
   CHECK_FALSE(TableFile::decode(good, {2, 2}));
-  for (size_t size = 0; size < 64; ++size) {
+  CHECK_FALSE(TableFile::decode(good, last));
+  for (size_t size = 0; size < 80; ++size) {
     CHECK_FALSE(TableFile::decode(std::span(good).first(size), source));
   }
   // Tests two faults: addresses that decrease, and a rule index that is invalid.
-  for (const size_t at : {size_t{56 + 4}, 56 + table->pcs().size() * 4 + 2}) {
+  for (const size_t at : {size_t{72 + 4}, 72 + table->pcs().size() * 4 + 2}) {
     std::vector<uint8_t> bad = good;
     bad[at] = bad[at + 1] = 0xff;
     TableFile::seal(bad);
@@ -259,7 +261,7 @@ TEST_CASE("the least recently used files are removed, but not those of other use
   const std::string suffix(CacheDirectory::kSuffix);
   const std::string one = "01" + suffix;
   const std::string two = "02" + suffix;
-  const std::string three = "contents-03" + suffix;
+  const std::string three = "03" + suffix;
   const std::string gone = ".new-1-1-01" + suffix;
   const std::vector<std::string> foreign = {
       "thesis.tex",         "0123456789abcdef",  ".new-1-1-gone",      "x1" + suffix,        suffix,
