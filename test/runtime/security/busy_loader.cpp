@@ -1,14 +1,14 @@
 // A program that keeps its loader busy:
 //   busy_loader DRIVER LIBRARY [FILE PROGRAM]
-// opens DRIVER, then LIBRARY again and again, for 20 seconds each time, and prints "ready". A line on stdin ends it
-// with "well". Once FILE exists, another thread executes PROGRAM.
+// opens DRIVER, then LIBRARY again and again, for 20 seconds each time. Prints "ready" when LIBRARY is being opened, so
+// that the loader is locked. A line on stdin ends it with "well". Once FILE exists, another thread executes PROGRAM.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <thread>
 
 namespace {
@@ -30,10 +30,13 @@ int main(int argc, char** argv) {
   }
   open_or_exit(argv[1]);
   setenv("SLOW_LIBRARY_MS", "20000", 1);
-  static std::atomic<bool> busy = false;
+  int begun[2];
+  if (pipe2(begun, O_CLOEXEC | O_NONBLOCK) != 0 || fcntl(begun[0], F_SETFL, 0) != 0) {
+    return 2;
+  }
+  setenv("SLOW_LIBRARY_FD", std::to_string(begun[1]).c_str(), 1);
   std::thread([argv] {
     for (;;) {
-      busy = true;
       dlclose(open_or_exit(argv[2]));
     }
   }).detach();
@@ -46,13 +49,12 @@ int main(int argc, char** argv) {
       _exit(1);
     }).detach();
   }
-  while (!busy) {
-    usleep(1000);
+  char byte = 0;
+  if (read(begun[0], &byte, 1) != 1) {
+    return 2;
   }
-  usleep(100000);
   std::puts("ready");
   std::fflush(stdout);
-  char byte = 0;
   const bool told = read(0, &byte, 1) == 1;
   (void)!write(1, "well\n", 5);
   _exit(told ? 0 : 1);
