@@ -13,12 +13,15 @@ namespace {
 // A child that sleeps. On SIGUSR1 it executes the program sleep(1).
 class Child {
  public:
-  Child() : pid_(::fork()) {
+  Child() {
+    // The child inherits the handler, so it has one from its start.
+    const auto before = ::signal(SIGUSR1, [](int) { ::execl("/bin/sleep", "sleep", "60", nullptr); });
+    pid_ = ::fork();
     if (pid_ == 0) {
-      ::signal(SIGUSR1, [](int) { ::execl("/bin/sleep", "sleep", "60", nullptr); });
       ::sleep(60);
       ::_exit(0);
     }
+    ::signal(SIGUSR1, before);
   }
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
@@ -34,7 +37,7 @@ class Child {
   }
 
  private:
-  pid_t pid_;
+  pid_t pid_ = 0;
 };
 
 std::string until_different(const TracedIdentity& identity) {
@@ -65,7 +68,6 @@ TEST_CASE("a process that executes another program has another identity") {
   const Child child;
   const auto identity = TracedIdentity::of(child.pid());
   REQUIRE(identity.ok());
-  ::usleep(100'000);  // until its signal handler is installed
   child.send(SIGUSR1);
   CHECK(until_different(*identity).find("executed another program") != std::string::npos);
 }
