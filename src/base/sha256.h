@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), for hashes that browsers check. Do not use it for secrets.
+// SHA-256 (FIPS 180-4), for hashes that browsers check, and for keys of caches. Do not use it for secrets.
 #pragma once
 
 #include <array>

@@ -1,6 +1,8 @@
 #include "output/latency.h"
 
 #include <CLI/CLI.hpp>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "analyze/subsets/subset_meta.h"
@@ -55,9 +57,9 @@ class Latency : public Command {
       return rows->info.kind == analyze::ProfileKind::empty
                  ? no_gpu_work(rows->info, rows->tables)
                  : Error{"the profile has no launch latencies",
-                         analyze::part_text(rows->info.meta).empty()
-                             ? "record them with `gpuprof record --latency`"
-                             : "they have no times, so a subset by time leaves them out: use the complete profile",
+                         is_part_of_time(rows->info.meta)
+                             ? "a subset by time leaves them out: use the complete profile, if it has them"
+                             : "record them with `gpuprof record --latency`",
                          kExitNothing};
     }
     analyze::StackView::Trimmed trimmed;
@@ -81,6 +83,11 @@ class Latency : public Command {
   }
 
  private:
+  static bool is_part_of_time(const std::multimap<std::string, std::string>& meta) {
+    const analyze::Subset subset = analyze::subset_of(meta);
+    return subset == analyze::Subset::window || subset == analyze::Subset::slice;
+  }
+
   Input input_;
   analyze::LatencyOptions options_;
   size_t top_ = 10;

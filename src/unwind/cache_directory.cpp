@@ -16,6 +16,8 @@ namespace gpuprof::unwind {
 namespace {
 
 constexpr std::string_view kTemporary = ".new-";
+// Older versions named the tables of files without a build id like this. evict() removes them, too.
+constexpr std::string_view kOldContents = "contents-";
 // Older temporary files are deleted: a process that still wrote one would have finished.
 constexpr time_t kStaleSeconds = 3600;
 constexpr size_t kMaxFiles = 100'000;  // maximum number of files that are listed per directory
@@ -71,6 +73,9 @@ bool is_table(std::string_view name) {
     return false;
   }
   name.remove_suffix(CacheDirectory::kSuffix.size());
+  if (name.starts_with(kOldContents)) {
+    name.remove_prefix(kOldContents.size());
+  }
   return is_hex(name);
 }
 

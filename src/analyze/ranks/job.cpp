@@ -62,7 +62,13 @@ Status Job::take(const p::Record& record) {
     }
     info_.meta.emplace(meta->key, meta->value);
   } else if (const auto* gpu = std::get_if<p::Gpu>(&record)) {
-    add(gpu->slice, facts_of(gpu->work, false), {.ns = gpu->sum_ns, .count = gpu->count, .min_ns = gpu->min_ns});
+    const WorkFacts& facts = facts_of(gpu->work, false);
+    add(gpu->slice, facts, {.ns = gpu->sum_ns, .count = gpu->count, .min_ns = gpu->min_ns});
+    if (const p::Work* const work = tables_.work(gpu->work);
+        facts.activity != Activity::nothing && index(work->device) != 0) {
+      shared_device_ =
+          device_ranks_.try_emplace(work->device, facts.rank).first->second != facts.rank || shared_device_;
+    }
   } else if (const auto* host = std::get_if<p::Host>(&record)) {
     has_waits_ = true;
     add(host->slice, facts_of(host->work, false), {.ns = host->sum_ns, .count = host->count});
@@ -308,15 +314,6 @@ void Job::assign_collective_waits() {
   }
 }
 
-// A recording charges the idle time of a device to the next work, whatever rank that belongs to.
-bool Job::ranks_share_devices() const {
-  std::set<p::DeviceId> devices;
-  return named_recordings(info_.meta) == 1 && std::any_of(ranks_.begin(), ranks_.end(), [&](const JobRank& rank) {
-           return std::any_of(rank.idle_devices.begin(), rank.idle_devices.end(),
-                              [&](p::DeviceId device) { return !devices.insert(device).second; });
-         });
-}
-
 void Job::forget_idle() {
   has_idle_ = false;
   for (JobRank& rank : ranks_) {
@@ -333,7 +330,8 @@ void Job::forget_idle() {
 
 void Job::finish() {
   assign_collective_waits();
-  if (ranks_share_devices()) {
+  // A recording charges the idle time of a device to the next work, whatever rank that belongs to.
+  if (shared_device_ && named_recordings(info_.meta) == 1) {
     forget_idle();
   }
   while (collectives_ > 0 && blocks_ >= 2 * kLeastBlocks && usual_collectives() < kCollectivesInBlock) {

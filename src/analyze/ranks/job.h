@@ -126,7 +126,6 @@ class Job {
   uint64_t block_of(uint64_t slice);
   void join_blocks();
   void assign_collective_waits();
-  [[nodiscard]] bool ranks_share_devices() const;
   void forget_idle();
   void sort_ranks();
   [[nodiscard]] uint64_t usual_collectives() const;
@@ -136,6 +135,8 @@ class Job {
   std::shared_ptr<WorkPaths> texts_;
   std::vector<JobRank> ranks_;
   std::map<std::string, uint32_t> rank_ids_;
+  std::map<profile::DeviceId, uint32_t> device_ranks_;  // first rank with GPU work on the device
+  bool shared_device_ = false;                          // two ranks have GPU work on one device
   std::vector<JobPath> paths_;
   std::map<std::pair<Activity, PathKey>, uint32_t> path_ids_;
   // works_[1] is for idle time, works_[0] for other work. Both are indexed by the position of the WORK.

@@ -173,14 +173,17 @@ std::vector<GroupLine> group_lines(const GroupSums& sums, Order order, size_t to
 // Returns the recorded time of the selected slices. Returns 0 if it is not known, such as without END.
 uint64_t recorded_ns(const Aggregate& rows, Subset subset) {
   const auto& meta = rows.info.meta;
-  const auto window = rows.window               ? rows.selected_window()
-                      : subset == Subset::slice ? slice_window(meta)
-                                                : std::nullopt;
-  if (!rows.info.complete || (!window && subset == Subset::slice)) {
-    return 0;
+  auto window = rows.window ? rows.selected_window() : std::nullopt;
+  if (subset == Subset::slice) {
+    const auto slice = slice_window(meta);
+    if (!slice) {
+      return 0;
+    }
+    const TimeWindow chosen = window.value_or(TimeWindow{});
+    window = TimeWindow{std::max(chosen.from_ns, slice->from_ns), std::min(chosen.to_ns, slice->to_ns)};
   }
-  if (!window) {
-    return rows.window_ns;
+  if (!rows.info.complete || !window) {
+    return rows.info.complete ? rows.window_ns : 0;
   }
   const auto start = meta.find("start_ns");
   const auto start_ns = start == meta.end() ? std::nullopt : whole_number(start->second);
@@ -192,10 +195,11 @@ uint64_t recorded_ns(const Aggregate& rows, Subset subset) {
 void limit_to_recorded(const Aggregate& rows, uint64_t exclusive_ns, DeviceLine& line) {
   const auto& meta = rows.info.meta;
   const bool several = is_merged(rows.tables) && named_recordings(meta) != 1;
-  const Subset subset = rows.window ? Subset::window : subset_of(meta);
-  const uint64_t recorded = recorded_ns(rows, subset);
+  const Subset whole = subset_of(meta);
+  const uint64_t recorded = recorded_ns(rows, whole);
+  const Subset subset = rows.window ? Subset::window : whole;
   if (recorded == 0 && subset == Subset::slice) {
-    line.wall_ns = line.busy_ns = line.idle_ns = 0;
+    line.wall_ns = line.idle_ns = 0;
   }
   if (recorded == 0 || line.wall_ns == recorded) {
     return;
@@ -496,20 +500,22 @@ class Summarizer {
     summary_.functions = function_lines(std::move(functions.lines), summary_.timed, options_, summary_.found.functions);
   }
 
-  // SHARE gives shared time to the work that started first. So the busy time of ranks that share a device is arbitrary.
+  // SHARE gives shared time to the work of the recording that started first. So the busy time of its ranks is arbitrary
+  // if they share a device.
   [[nodiscard]] bool ranks_share_devices() const {
     std::unordered_map<uint32_t, uint32_t> ranks;  // key: device
     return std::any_of(rows_.rows.begin(), rows_.rows.end(), [&](const Row& row) {
       const p::Work& work = rows_.work(row);
       const p::Process* const process = rows_.tables.process(work.process);
       const uint32_t rank = process == nullptr ? 0 : index(process->rank);
-      return row.kind == RowKind::gpu && rank != 0 && ranks.try_emplace(index(work.device), rank).first->second != rank;
+      return row.kind == RowKind::gpu && rank != 0 && index(work.device) != 0 &&
+             ranks.try_emplace(index(work.device), rank).first->second != rank;
     });
   }
 
   // Sorts ranks by time, whatever the sort option, to show the straggler of a job first.
   void put_ranks() {
-    const bool shared = rows_.has_shares && !ranks_share_devices();
+    const bool shared = rows_.has_shares && (named_recordings(rows_.info.meta) != 1 || !ranks_share_devices());
     for (auto& [rank, sum] : ranks_) {
       sum.busy_ns = shared ? sum.busy_ns : 0;
     }

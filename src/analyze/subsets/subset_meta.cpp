@@ -25,6 +25,11 @@ std::string part_text(const std::multimap<std::string, std::string>& meta) {
 }
 
 Subset subset_of(const std::multimap<std::string, std::string>& meta) {
+  // A part of a part: a split before the last one left out work.
+  const auto nested = meta.lower_bound(std::string(kPartPrefix) + std::string(kPartPrefix));
+  if (nested != meta.end() && nested->first.starts_with(std::string(kPartPrefix) + std::string(kPartPrefix))) {
+    return Subset::other;
+  }
   if (const auto filter = meta.find(std::string(kFilterKey)); filter != meta.end()) {
     const std::string& text = filter->second;
     constexpr std::array<const char*, 5> kOthers{" --process ", " --rank ", " --device ", " --path ", " --kernel "};

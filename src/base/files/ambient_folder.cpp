@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/files/file.h"
 
@@ -16,8 +17,7 @@ constexpr int kLook = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 // In a sticky folder such as /tmp, others can create entries, but not replace those of root and gpuprof's user.
 bool is_trusted(const struct stat& info) {
   const bool owned = info.st_uid == 0 || info.st_uid == ::geteuid();
-  // Many systems give each user a group of their own, and make the user's files writable for it.
-  const bool group = (info.st_mode & S_IWGRP) != 0 && info.st_gid != ::getegid();
+  const bool group = (info.st_mode & S_IWGRP) != 0 && (::geteuid() == 0 || info.st_gid != ::getegid());
   const bool written = group || (info.st_mode & S_IWOTH) != 0;
   const bool sticky = S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX) != 0;
   return owned && (!written || sticky);
@@ -58,6 +58,11 @@ std::optional<AmbientFolder> AmbientFolder::enter(std::string_view path) const {
   return fd ? std::optional(AmbientFolder(std::move(fd))) : std::nullopt;
 }
 
+bool AmbientFolder::has(const char* name) const {
+  struct stat info {};
+  return ::fstatat(fd_.get(), name, &info, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+}
+
 std::string AmbientFolder::read(std::string_view path, size_t most) const {
   const size_t slash = path.rfind('/');
   const auto folder = enter(slash == std::string_view::npos ? "" : path.substr(0, slash));
@@ -66,8 +71,9 @@ std::string AmbientFolder::read(std::string_view path, size_t most) const {
   }
   const std::string name(path.substr(slash == std::string_view::npos ? 0 : slash + 1));
   const UniqueFd file = place(folder->fd_.get(), name, S_IFREG);
-  const UniqueFd fd(
-      file ? ::open(("/proc/self/fd/" + std::to_string(file.get())).c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1);
+  const UniqueFd fd(file ? ::open(("/proc/self/fd/" + std::to_string(file.get())).c_str(),
+                                  O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+                         : -1);
   BoundedText read = fd ? read_bounded(fd.get(), most) : BoundedText{.text = {}, .end = BoundedText::End::failed};
   return read.end == BoundedText::End::whole ? std::move(read.text) : std::string();
 }

@@ -53,8 +53,9 @@ class Annotate : public Command {
     app.add_flag("--own-rights", own_rights_, "as root, read source files with root's rights (default: as nobody)");
     app.footer(
         "annotate reads the source files at the paths in the profile. It shows only line numbers for files that are "
-        "missing or changed since the recording began, and for files whose names are not those of source files. Root "
-        "reads the files with the rights of the user nobody, unless --own-rights is given. "
+        "missing or changed since the recording began. Root shows only files with names of source files, and reads "
+        "them "
+        "with the rights of the user nobody, unless --own-rights is given. "
         "Inlined code is shown below the line that calls it.");
   }
 

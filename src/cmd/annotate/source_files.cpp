@@ -18,27 +18,31 @@ constexpr size_t kMostBytes = size_t{16} << 20U;  // limit per file
 constexpr size_t kMostBytesInAll = size_t{256} << 20U;
 constexpr uid_t kNobody = 65534;
 
-// Endings of source files in the languages of CPU and GPU programs.
-constexpr std::array<std::string_view, 52> kEndings{
-    "C",   "F",   "F90", "S",   "asm", "c",   "c++", "cc",    "cl",   "clcpp", "cpp", "cu",  "cuh",
-    "cuf", "cxx", "def", "f",   "f03", "f08", "f77", "f90",   "f95",  "for",   "go",  "h",   "h++",
-    "hh",  "hip", "hpp", "hxx", "i",   "inc", "inl", "ipp",   "ixx",  "java",  "jl",  "m",   "mm",
-    "nim", "pxd", "py",  "pyi", "pyx", "rs",  "s",   "swift", "sycl", "tcc",   "tpp", "txx", "zig"};
+// Endings of source files in the languages of CPU and GPU programs, in lower case.
+constexpr std::array<std::string_view, 68> kEndings{
+    "ada", "adb", "asm",   "c",     "c++",  "cc",  "cl",  "clcpp", "cpp", "cppm", "cs",  "cu",   "cuf", "cuh",
+    "cxx", "d",   "def",   "f",     "f03",  "f08", "f77", "f90",   "f95", "for",  "fpp", "go",   "h",   "h++",
+    "hh",  "hip", "hpp",   "hs",    "hxx",  "i",   "ii",  "in",    "inc", "inl",  "ipp", "ispc", "ixx", "java",
+    "jl",  "kt",  "m",     "metal", "ml",   "mm",  "mpp", "nim",   "pas", "pxd",  "py",  "pyi",  "pyw", "pyx",
+    "rs",  "s",   "scala", "swift", "sycl", "tcc", "tpl", "tpp",   "txx", "v",    "y",   "zig"};
 
-// Returns whether source files may have this path: by its ending or, for C++ headers without one, by a folder
-// "include", and not below /dev, /proc, /run or /sys.
+// Returns whether root shows a file of this path: by its ending or, for C++ headers without one, by a folder "include",
+// and not below folders that have no source files.
 bool may_be_source(std::string_view path) {
   constexpr std::array<std::string_view, 4> kNotFiles{"/dev/", "/proc/", "/run/", "/sys/"};
   const auto holds = [&](std::string_view folder) { return path.starts_with(folder); };
-  if (std::any_of(kNotFiles.begin(), kNotFiles.end(), holds)) {
+  if (std::any_of(kNotFiles.begin(), kNotFiles.end(), holds) && !path.starts_with("/dev/shm/")) {
     return false;
   }
   const std::string_view name = base_name(path);
   const size_t dot = name.rfind('.');
   if (dot == std::string_view::npos) {
-    return path.find("/include/") != std::string_view::npos;
+    return path.starts_with("include/") || path.find("/include/") != std::string_view::npos;
   }
-  return std::find(kEndings.begin(), kEndings.end(), name.substr(dot + 1)) != kEndings.end();
+  std::string ending(name.substr(dot + 1));
+  std::transform(ending.begin(), ending.end(), ending.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return std::find(kEndings.begin(), kEndings.end(), ending) != kEndings.end();
 }
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -72,25 +76,42 @@ const output::SourceText& SourceFiles::find(std::string_view path) {
   return known->second;
 }
 
+const char* SourceFiles::why_unreadable(int error) const {
+  switch (error) {
+    case 0:
+      return "it is not a regular file";
+    case ENOENT:
+    case ENOTDIR:
+      return "the file is missing";
+    case EACCES:
+      return access_.rights ? "not all users may read it (see --own-rights)" : "the file is unreadable";
+    default:
+      return "the file is unreadable";
+  }
+}
+
 output::SourceText SourceFiles::read(const std::string& path) {
   if (path.empty()) {
     return {};
   }
-  if (!may_be_source(path)) {
-    return {{}, "its name is not that of a source file"};
+  // A profile or a recorded program must not choose what root prints.
+  const bool is_root = ::geteuid() == 0;
+  if (is_root && !may_be_source(path)) {
+    return {{}, "root shows only source files, and its name or folder is not that of one"};
+  }
+  if (!ActAs(access_.rights_or_null()).ok()) {
+    return {{}, "gpuprof cannot act as the user nobody here (see --own-rights)"};
   }
   errno = 0;
   const UniqueFd fd = symbolize::open_regular(access_, path);
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0) {
-    return {{},
-            errno == 0                          ? "it is not a regular file"
-            : errno == ENOENT                   ? "the file is missing"
-            : access_.rights && errno == EACCES ? "not all users may read it (see --own-rights)"
-                                                : "the file is unreadable"};
+    return {{}, why_unreadable(errno)};
   }
-  if (const std::string real = real_path(fd.get()); !may_be_source(real)) {
-    return {{}, "its path leads to a file whose name is not that of a source file"};
+  if (const std::string real = is_root ? real_path(fd.get()) : path; !may_be_source(real) && is_root) {
+    return {{},
+            real.empty() ? "it was replaced while it was opened"
+                         : "root shows only source files, and its path leads to a file that has no name of one"};
   }
   if (!started_) {
     return {{}, "the profile does not say when it was recorded"};

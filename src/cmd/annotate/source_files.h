@@ -31,6 +31,8 @@ class SourceFiles {
 
  private:
   output::SourceText read(const std::string& path);
+  [[nodiscard]] const char* why_unreadable(
+      int error) const;  // `error`: errno of the open; 0 if the file is of another kind
 
   std::optional<uint64_t> started_;
   symbolize::FileAccess access_;

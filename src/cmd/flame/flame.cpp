@@ -309,7 +309,7 @@ class Flame : public Command {
   }
 
   [[nodiscard]] Error why_nothing(const analyze::ProfileInfo& info, const profile::Tables& tables) const {
-    if (window_.chosen() && fold_.measure == Measure::idle) {
+    if (window_.chosen() && fold_.measure == Measure::idle && has_shares_) {
       return {"no idle time of a device ended " + window_.text(),
               "idle time counts in the time slice in which it ends: choose a longer time", kExitNothing};
     }

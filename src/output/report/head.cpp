@@ -91,7 +91,8 @@ std::string device_use(const DeviceLine& device) {
   return device.overlap ? "busy at most " + busy + ", recordings overlap)"
          : device.partial
              ? (is_exact ? "busy " : "busy at least ") + busy + ")" +
-                   (is_exact ? "" : ", at most " + short_duration(device.weight.ns)) + ", counting only this subset"
+                   (is_exact ? "" : ", at most " + short_duration(std::min(device.weight.ns, device.wall_ns))) +
+                   ", counting only this subset"
              : "busy " + busy + "), idle " + short_duration(device.idle_ns);
 }
 

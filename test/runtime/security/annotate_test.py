@@ -70,7 +70,7 @@ class AnnotateTest(rig.RuntimeTest):
         text = self.annotate("--own-rights", "--limit", "0")
         self.assertNotIn(SECRET, text)
         self.assertNotIn("root:", text)
-        self.assertEqual(text.count("not that of a source file"), len(paths))
+        self.assertEqual(text.count("root shows only source files"), len(paths))
 
     def test_the_stranger_reads_with_the_strangers_rights(self):
         run = self.stranger.run([rig.GPUPROF, "annotate", "--cpu", "-i", self.profile], capture_output=True, text=True)

@@ -245,13 +245,8 @@ class Commits(rig.RuntimeTest):
         with strangers.Scratch(sticky=True) as scratch:
             work = os.path.join(scratch, "work")
             os.mkdir(work)
-            secret = os.path.join(scratch, "secret")
-            with open(secret, "w", encoding="ascii") as file:
-                file.write("5" * 40)
-            os.chmod(secret, 0o600)
             made = strangers.stranger().python(
-                "import os, sys\n"
-                "os.mkdir('.git'); os.symlink(sys.argv[1], '.git/HEAD')", secret, cwd=scratch)
+                "import os\nos.mkdir('.git')\nopen('.git/HEAD', 'w').write('5' * 40)", cwd=scratch)
             self.assertEqual(made.returncode, 0)
             self.assertIsNone(self.commit_in(work))
 
@@ -263,6 +258,17 @@ class Commits(rig.RuntimeTest):
             with open(head, "w", encoding="ascii") as file:
                 file.write("6" * 40)
             self.assertEqual(self.commit_in(scratch), "6" * 40)
+            for path in (head, os.path.dirname(head)):
+                mode = os.stat(path).st_mode & 0o777
+                for more in (0o20, 0o02):
+                    os.chmod(path, mode | more)
+                    self.assertIsNone(self.commit_in(scratch), "others can write it")
+                os.chmod(path, mode)
+            inner = os.path.join(scratch, "inner")
+            os.mkdir(inner)
+            self.assertEqual(self.commit_in(inner), "6" * 40)
+            os.symlink("nowhere", os.path.join(inner, ".git"))
+            self.assertIsNone(self.commit_in(inner), "the nearest repository counts")
             os.rename(head, head + ".real")
             os.symlink("HEAD.real", head)
             self.assertIsNone(self.commit_in(scratch))

@@ -334,11 +334,14 @@ TEST_CASE("the device time of a subset is a lower limit, not an overlap of recor
   CHECK(!early.partial);
   CHECK(early.wall_ns == 100);
   CHECK(early.idle_ns == 70);
+  size_t known = 0;
   for (const auto& [name, part] : parts_of(gap, SplitBy::time, 100)) {
     const auto devices = summarize(test::read_all(part), {}).devices;
     CHECK((devices.empty() || !devices[0].partial));
     CHECK((devices.empty() || devices[0].wall_ns == 100));
+    known += devices.size();
   }
+  CHECK(known == 2);
   const AggregateOptions first_slice{.idle = true, .window = TimeWindow{0, 100}};
   auto reader = test::open_text(gap);
   REQUIRE(reader);
@@ -347,6 +350,13 @@ TEST_CASE("the device time of a subset is a lower limit, not an overlap of recor
   CHECK(selected[0].busy_ns == 30);
   CHECK(selected[0].wall_ns == 100);
   CHECK(selected[0].idle_ns == 70);
+}
+
+TEST_CASE("a part of a part lacks work") {
+  using Meta = std::multimap<std::string, std::string>;
+  const std::pair<const std::string, std::string> time("part.which", "from 0s to 1s, of a profile split by time");
+  CHECK(subset_of(Meta{time}) == Subset::slice);
+  CHECK(subset_of(Meta{time, {"part.part.which", "rank 0, of a profile split by rank"}}) == Subset::other);
 }
 
 TEST_CASE("the text of a time window can be read again") {

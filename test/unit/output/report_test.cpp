@@ -125,7 +125,8 @@ GPU;0;1;1;10;10;10;100;0;0
 
 TEST_CASE("the busy time of ranks that share a device is not shown, and that of a subset is given as limits") {
   const std::string head =
-      "GPUPROF;3.2\nMETA;start_ns;1000\nMETA;interval_ns;100\nSTRING;1;0\nSTRING;2;1\nSTRING;3;opencl\n";
+      "GPUPROF;3.2\nMETA;recording;0123456789abcdef0123456789abcdef\nMETA;start_ns;1000\nMETA;interval_ns;100\n"
+      "STRING;1;0\nSTRING;2;1\nSTRING;3;opencl\n";
   const std::string first =
       "PROCESS;1;7;0;0;0;0;1;0\nDEVICE;1;3;0;3;0\nWORK;1;1;7;0;0;0;0;0;1;0;kernel;1;0\nGPU;0;1;1;30;30;30;900;0;0\n"
       "SHARE;0;1;0;15\n";

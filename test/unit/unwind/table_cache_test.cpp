@@ -261,7 +261,7 @@ TEST_CASE("the least recently used files are removed, but not those of other use
   const std::string suffix(CacheDirectory::kSuffix);
   const std::string one = "01" + suffix;
   const std::string two = "02" + suffix;
-  const std::string three = "03" + suffix;
+  const std::string three = "contents-03" + suffix;
   const std::string gone = ".new-1-1-01" + suffix;
   const std::vector<std::string> foreign = {
       "thesis.tex",         "0123456789abcdef",  ".new-1-1-gone",      "x1" + suffix,        suffix,

@@ -3,9 +3,12 @@
 #include <elf.h>
 #include <fcntl.h>
 
+#include <array>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <set>
+#include <utility>
 
 #include "base/unique_fd.h"
 #include "catch.h"
@@ -74,6 +77,31 @@ const uint64_t kB = sp_rule(16, -16);
 const uint64_t kC = fp_rule_at(16, -16);
 
 }  // namespace
+
+TEST_CASE("the digest of sections covers all that a table is built from") {
+  FrameSections sections = code_at(0x1000, 0x2000);
+  sections.eh_frame = {.bytes = {1, 2}, .address = 7};
+  sections.debug_frame = {.bytes = {3}, .address = 8};
+  std::set<std::array<uint8_t, 32>> digests{sections.digest()};
+  const auto is_new = [&](const FrameSections& other) { return digests.insert(other.digest()).second; };
+  CHECK_FALSE(is_new(sections));
+  FrameSections other = sections;
+  other.code[0].end += 1;
+  CHECK(is_new(other));
+  other = sections;
+  other.eh_frame.address += 1;
+  CHECK(is_new(other));
+  other = sections;
+  other.debug_frame.address += 1;
+  CHECK(is_new(other));
+  other = sections;
+  std::swap(other.eh_frame.bytes, other.debug_frame.bytes);
+  CHECK(is_new(other));
+  other = sections;
+  other.debug_frame.bytes.insert(other.debug_frame.bytes.begin(), other.eh_frame.bytes.back());
+  other.eh_frame.bytes.pop_back();
+  CHECK(is_new(other));
+}
 
 TEST_CASE("functions in any order become sorted rows", "[unwind]") {
   const FrameSections sections = code_at(0x10000, 0x20000);

@@ -86,8 +86,10 @@ std::string source_commit(const std::string& given, const Variable& environment,
   std::string place = folder;
   for (size_t steps = 0; steps < kMostFolders && !place.empty(); ++steps) {
     const auto here = AmbientFolder::open(place);
-    if (const auto git = here ? git_folder(*here) : std::nullopt; git) {
-      return checked_out(*git);
+    // A repository further up is not that of the program if a nearer one cannot be read.
+    if (!here || here->has(".git")) {
+      const auto git = here ? git_folder(*here) : std::nullopt;
+      return git ? checked_out(*git) : std::string();
     }
     place.resize(place.rfind('/') == std::string::npos ? 0 : place.rfind('/'));
   }

@@ -91,7 +91,9 @@ TEST_CASE("only a commit is read from a repository, and reading never blocks") {
   folder.write(".git/HEAD", "root:x:0:0\n");
   CHECK(source_commit("", unset, folder / "").empty());
   folder.write(".git/HEAD", "ref: ../secret\n");
-  folder.write("secret", "password\n");
+  folder.write("secret", kFirst + "\n");
+  CHECK(source_commit("", unset, folder / "").empty());
+  folder.write(".git/HEAD", "ref: refs/../../secret\n");
   CHECK(source_commit("", unset, folder / "").empty());
   std::filesystem::remove(folder / ".git/HEAD");
   REQUIRE(::mkfifo((folder / ".git/HEAD").c_str(), 0600) == 0);
