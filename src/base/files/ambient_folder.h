@@ -1,7 +1,8 @@
 // Reads files that the user has not named and that gpuprof finds by searching, such as .git in the folders above the
 // current one. Another user could have put them there. So the file and each folder on the way must belong to root or to
-// gpuprof's effective user, nobody else may write them, and symbolic links are not followed. If gpuprof is not root, the
-// user's primary group may write them: many systems give each user a group of their own, and a umask that allows it.
+// gpuprof's effective user, nobody else may write them, and symbolic links are not followed. If gpuprof is not root,
+// the user's primary group may write them: many systems give each user a group of their own, and a umask that allows
+// it.
 #pragma once
 
 #include <cstddef>
