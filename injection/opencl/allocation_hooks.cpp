@@ -13,7 +13,7 @@
 #include "opencl/allocation_table.h"
 #include "opencl/devices.h"
 #include "opencl/dispatch.h"
-#include "opencl/error_names.h"
+#include "opencl/enqueue.h"
 #include "opencl/extensions.h"
 #include "runtime/launch.h"
 #include "runtime/lifecycle.h"
@@ -74,17 +74,10 @@ void allocated(const char* function, const Memory& memory) {
   add_memory(memory);
 }
 
-void failed(const char* function, cl_int status) {
-  const KeepErrno keep_errno;
-  if (recording()) {
-    call_failed(stack_of_host_call(), {function, error_name(status), status});
-  }
-}
-
 // Reports `object`, which a driver call has created, and returns it. Null: the call failed.
 cl_mem created(const char* function, cl_mem object, cl_context context, cl_int status) {
   if (object == nullptr) {
-    failed(function, status);
+    call_rejected(function, status);
     return object;
   }
   const KeepErrno keep_errno;
@@ -165,7 +158,7 @@ void* CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, size_t b
     const KeepErrno keep_errno;
     allocated("clSVMAlloc", {memory, bytes, 0, device_of(context), 0, 1, false, nullptr});
   } else {
-    failed("clSVMAlloc", CL_SUCCESS);  // the function returns no code
+    call_rejected("clSVMAlloc", CL_SUCCESS);  // the function returns no code
   }
   return memory;
 }

@@ -239,7 +239,11 @@ cl_int CL_API_CALL enqueue(cl_uint count, cl_command_queue* queues, cl_command_b
                            const cl_event* wait_list, cl_event* event) {
   Pending* pending = begin_buffer(count, queues, handle, waits, wait_list);
   if (pending == nullptr) {
-    return enqueue_driver(count, queues, handle, waits, wait_list, event);
+    const cl_int status = enqueue_driver(count, queues, handle, waits, wait_list, event);
+    if (status != CL_SUCCESS) {
+      call_rejected("clEnqueueCommandBufferKHR", status);
+    }
+    return status;
   }
   cl_event own = nullptr;
   cl_event* const to = event != nullptr ? event : &own;

@@ -105,6 +105,13 @@ Pending* begin(cl_command_queue handle, const Command& command) {
   return pending;
 }
 
+void call_rejected(const char* function, cl_int status) {
+  const KeepErrno keep_errno;
+  if (recording()) {
+    call_failed(stack_of_host_call(), {function, error_name(status), status});
+  }
+}
+
 void end(Pending* pending, const char* function, cl_int status, cl_event event, bool users_event) {
   const KeepErrno keep_errno;
   const bool timed = pending->timed;

@@ -24,12 +24,19 @@ Pending* begin(cl_command_queue queue, const Command& command);
 // Finishes a command after the driver's call. `event` may be null.
 void end(Pending* pending, const char* function, cl_int status, cl_event event, bool users_event);
 
+// Reports a call that the driver rejected and that is not a recorded launch.
+void call_rejected(const char* function, cl_int status);
+
 // Traces one call. `call` must pass the given event pointer to the driver's function, and return its status.
 template <typename Call>
 cl_int traced(cl_command_queue queue, const Command& command, cl_event* users_event, const Call& call) {
   Pending* pending = begin(queue, command);
   if (pending == nullptr) {
-    return call(users_event);
+    const cl_int status = call(users_event);
+    if (status != CL_SUCCESS) {
+      call_rejected(command.function, status);
+    }
+    return status;
   }
   cl_event own = nullptr;
   cl_event* event = users_event != nullptr ? users_event : &own;

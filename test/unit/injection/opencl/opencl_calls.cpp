@@ -342,11 +342,13 @@ void call_unknown_functions(const World& world) {
   }
 }
 
-// Makes calls that the driver rejects. The layer records them only as failed launches.
+// Makes calls that the driver rejects. The layer records them as failed calls, and one of them as a failed launch.
 [[gnu::noinline]] void be_refused(World& world) {
   cl_int status = CL_SUCCESS;
   const bool refused = clCreateBuffer(world.context, CL_MEM_READ_WRITE, 0, nullptr, &status) == nullptr &&
                        clSVMAlloc(world.context, CL_MEM_READ_WRITE, 0, 0) == nullptr &&
+                       clEnqueueReadBuffer(nullptr, world.data, CL_TRUE, 0, kBytes, world.host.data(), 0, nullptr,
+                                           nullptr) != CL_SUCCESS &&
                        clFinish(nullptr) != CL_SUCCESS && clWaitForEvents(0, nullptr) != CL_SUCCESS &&
                        clEnqueueReadBuffer(world.queue, world.data, CL_TRUE, kBytes, kBytes, world.host.data(), 0,
                                            nullptr, nullptr) != CL_SUCCESS;
