@@ -237,19 +237,8 @@ Pending* begin_buffer(cl_uint count, cl_command_queue* queues, cl_command_buffer
 
 cl_int CL_API_CALL enqueue(cl_uint count, cl_command_queue* queues, cl_command_buffer_khr handle, cl_uint waits,
                            const cl_event* wait_list, cl_event* event) {
-  Pending* pending = begin_buffer(count, queues, handle, waits, wait_list);
-  if (pending == nullptr) {
-    const cl_int status = enqueue_driver(count, queues, handle, waits, wait_list, event);
-    if (status != CL_SUCCESS) {
-      call_rejected("clEnqueueCommandBufferKHR", status);
-    }
-    return status;
-  }
-  cl_event own = nullptr;
-  cl_event* const to = event != nullptr ? event : &own;
-  const cl_int status = enqueue_driver(count, queues, handle, waits, wait_list, to);
-  end(pending, "clEnqueueCommandBufferKHR", status, status == CL_SUCCESS ? *to : nullptr, event != nullptr);
-  return status;
+  return traced(begin_buffer(count, queues, handle, waits, wait_list), "clEnqueueCommandBufferKHR", event,
+                [&](cl_event* to) { return enqueue_driver(count, queues, handle, waits, wait_list, to); });
 }
 
 }  // namespace

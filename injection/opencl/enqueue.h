@@ -27,22 +27,28 @@ void end(Pending* pending, const char* function, cl_int status, cl_event event, 
 // Reports a call that the driver rejected and that is not a recorded launch.
 void call_rejected(const char* function, cl_int status);
 
-// Traces one call. `call` must pass the given event pointer to the driver's function, and return its status.
+// Traces one call that begin() has begun. If `pending` is null, reports only an error. `call` must pass the given event
+// pointer to the driver's function, and return its status.
 template <typename Call>
-cl_int traced(cl_command_queue queue, const Command& command, cl_event* users_event, const Call& call) {
-  Pending* pending = begin(queue, command);
+cl_int traced(Pending* pending, const char* function, cl_event* users_event, const Call& call) {
   if (pending == nullptr) {
     const cl_int status = call(users_event);
     if (status != CL_SUCCESS) {
-      call_rejected(command.function, status);
+      call_rejected(function, status);
     }
     return status;
   }
   cl_event own = nullptr;
   cl_event* event = users_event != nullptr ? users_event : &own;
   const cl_int status = call(event);
-  end(pending, command.function, status, status == CL_SUCCESS ? *event : nullptr, users_event != nullptr);
+  end(pending, function, status, status == CL_SUCCESS ? *event : nullptr, users_event != nullptr);
   return status;
+}
+
+// Begins and traces one call.
+template <typename Call>
+cl_int traced(cl_command_queue queue, const Command& command, cl_event* users_event, const Call& call) {
+  return traced(begin(queue, command), command.function, users_event, call);
 }
 
 }  // namespace gpuprof::injection::opencl

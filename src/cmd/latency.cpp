@@ -1,7 +1,6 @@
 #include "output/latency.h"
 
 #include <CLI/CLI.hpp>
-#include <map>
 #include <string>
 #include <utility>
 
@@ -25,7 +24,7 @@ class Latency : public Command {
     input_.declare(app);
     app.add_flag("--paths", options_.paths, "show a histogram for each call path, not only for each kernel");
     kernel_.declare(app, "--kernel", "show only kernels whose name matches");
-    add_top_option(app, top_, "kernels or call paths to show, 0 for all (default: 10)");
+    add_top_option(app, options_.top, "kernels or call paths to show, 0 for all (default: 10)");
     add_width_option(app, width_, 40);
     app.add_flag("--json", json_, "print JSON");
     stacks_.declare(app);
@@ -57,18 +56,18 @@ class Latency : public Command {
       return rows->info.kind == analyze::ProfileKind::empty
                  ? no_gpu_work(rows->info, rows->tables)
                  : Error{"the profile has no launch latencies",
-                         is_part_of_time(rows->info.meta)
+                         has_all_work(analyze::subset_of(rows->info.meta))
                              ? "a subset by time leaves them out: use the complete profile, if it has them"
                              : "record them with `gpuprof record --latency`",
                          kExitNothing};
     }
     analyze::StackView::Trimmed trimmed;
-    auto lines = analyze::latency_lines(*rows, options_, &trimmed);
+    size_t found = 0;
+    const auto lines = analyze::latency_lines(*rows, options_, &trimmed, &found);
     stacks_.explain(trimmed);
-    if (top_ != 0 && lines.size() > top_) {
-      log::info("the first " + std::to_string(top_) + " of " + std::to_string(lines.size()) +
+    if (lines.size() < found) {
+      log::info("the first " + std::to_string(lines.size()) + " of " + std::to_string(found) +
                 " lines; --top 0 shows all");
-      lines.resize(top_);
     }
     const size_t width = width_ != 0 ? width_ : terminal_width();
     Status written = write_output("-", [&](TextStream& out) {
@@ -83,14 +82,8 @@ class Latency : public Command {
   }
 
  private:
-  static bool is_part_of_time(const std::multimap<std::string, std::string>& meta) {
-    const analyze::Subset subset = analyze::subset_of(meta);
-    return subset == analyze::Subset::window || subset == analyze::Subset::slice;
-  }
-
   Input input_;
-  analyze::LatencyOptions options_;
-  size_t top_ = 10;
+  analyze::LatencyOptions options_{.top = 10};
   PatternOption kernel_;
   StackChoices stacks_;
   size_t width_ = 0;

@@ -8,19 +8,10 @@
 
 #include <cerrno>
 
+#include "base/files/file.h"
+
 namespace gpuprof::symbolize {
 namespace {
-
-// Reopens `location` for reading if it is a regular file. `location` was opened with O_PATH, which has no side
-// effects.
-UniqueFd reopen_regular(const UniqueFd& location) {
-  struct stat status {};
-  if (!location || ::fstat(location.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    return UniqueFd{};
-  }
-  const std::string self = "/proc/self/fd/" + std::to_string(location.get());
-  return UniqueFd(::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-}
 
 UniqueFd locate(int root_fd, const std::string& path, int extra_flags) {
   const int flags = O_PATH | O_CLOEXEC | extra_flags;

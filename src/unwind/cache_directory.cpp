@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/files/file.h"
+#include "symbolize/safe_open.h"
 #include "unwind/table_file.h"
 
 namespace gpuprof::unwind {
@@ -22,13 +23,6 @@ constexpr std::string_view kOldContents = "contents-";
 constexpr time_t kStaleSeconds = 3600;
 constexpr size_t kMaxFiles = 100'000;  // maximum number of files that are listed per directory
 
-// Whether only root and this user can create entries in the directory.
-bool is_ours_alone(int directory) {
-  struct stat status {};
-  return ::fstat(directory, &status) == 0 && (status.st_uid == 0 || status.st_uid == ::geteuid()) &&
-         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
 // Root creates no directories inside directories of other users, because these users control the contents.
 bool may_make_in(int directory) {
   struct stat status {};
@@ -40,7 +34,7 @@ bool may_make_in(int directory) {
 UniqueFd enter(int parent, const std::string& name, bool may_be_link) {
   constexpr int kFlags = O_PATH | O_DIRECTORY | O_CLOEXEC;
   UniqueFd next(::openat(parent, name.c_str(), kFlags | O_NOFOLLOW));
-  if (!next && errno == ENOTDIR && may_be_link && is_ours_alone(parent)) {
+  if (!next && errno == ENOTDIR && may_be_link && symbolize::is_trusted(parent)) {
     next.reset(::openat(parent, name.c_str(), kFlags));
   } else if (!next && errno == ENOENT && may_make_in(parent) &&
              (::mkdirat(parent, name.c_str(), 0700) == 0 || errno == EEXIST)) {

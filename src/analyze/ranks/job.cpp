@@ -62,13 +62,7 @@ Status Job::take(const p::Record& record) {
     }
     info_.meta.emplace(meta->key, meta->value);
   } else if (const auto* gpu = std::get_if<p::Gpu>(&record)) {
-    const WorkFacts& facts = facts_of(gpu->work, false);
-    add(gpu->slice, facts, {.ns = gpu->sum_ns, .count = gpu->count, .min_ns = gpu->min_ns});
-    if (const p::Work* const work = tables_.work(gpu->work);
-        facts.activity != Activity::nothing && index(work->device) != 0) {
-      shared_device_ =
-          device_ranks_.try_emplace(work->device, facts.rank).first->second != facts.rank || shared_device_;
-    }
+    add(gpu->slice, facts_of(gpu->work, false), {.ns = gpu->sum_ns, .count = gpu->count, .min_ns = gpu->min_ns});
   } else if (const auto* host = std::get_if<p::Host>(&record)) {
     has_waits_ = true;
     add(host->slice, facts_of(host->work, false), {.ns = host->sum_ns, .count = host->count});
@@ -112,6 +106,9 @@ Job::WorkFacts Job::make_facts(const p::Work& work, bool idle) {
   }
   facts.rank = *rank;
   facts.activity = activity_of(work);
+  if (!idle && p::work_kind(work.op) == p::WorkKind::gpu) {
+    devices_.add(work.device, *rank);
+  }
   if (idle) {
     facts.activity = facts.activity == Activity::collective_wait ? Activity::nothing : Activity::idle;
   }
@@ -331,7 +328,7 @@ void Job::forget_idle() {
 void Job::finish() {
   assign_collective_waits();
   // A recording charges the idle time of a device to the next work, whatever rank that belongs to.
-  if (shared_device_ && named_recordings(info_.meta) == 1) {
+  if (devices_.found() && named_recordings(info_.meta) == 1) {
     forget_idle();
   }
   while (collectives_ > 0 && blocks_ >= 2 * kLeastBlocks && usual_collectives() < kCollectivesInBlock) {

@@ -13,6 +13,7 @@
 
 #include "analyze/paths/call_path.h"
 #include "analyze/rows/aggregate.h"
+#include "analyze/rows/shared_devices.h"
 #include "analyze/subsets/subset_meta.h"
 #include "base/result.h"
 #include "base/text/pattern.h"
@@ -135,8 +136,7 @@ class Job {
   std::shared_ptr<WorkPaths> texts_;
   std::vector<JobRank> ranks_;
   std::map<std::string, uint32_t> rank_ids_;
-  std::map<profile::DeviceId, uint32_t> device_ranks_;  // first rank with GPU work on the device
-  bool shared_device_ = false;                          // two ranks have GPU work on one device
+  SharedDevices devices_;
   std::vector<JobPath> paths_;
   std::map<std::pair<Activity, PathKey>, uint32_t> path_ids_;
   // works_[1] is for idle time, works_[0] for other work. Both are indexed by the position of the WORK.

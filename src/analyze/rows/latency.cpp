@@ -96,7 +96,7 @@ uint64_t LatencyLine::count() const {
 }
 
 std::vector<LatencyLine> latency_lines(const Aggregate& rows, const LatencyOptions& options,
-                                       StackView::Trimmed* trimmed) {
+                                       StackView::Trimmed* trimmed, size_t* found) {
   const auto texts = std::make_shared<WorkPaths>(rows.tables, options.stacks);
   std::map<PathKey, LatencyGroup> groups;
   for (const LatencyRow& row : rows.latencies) {
@@ -121,6 +121,9 @@ std::vector<LatencyLine> latency_lines(const Aggregate& rows, const LatencyOptio
   }
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return weight_of(a->second) > weight_of(b->second); });
+  if (found != nullptr) {
+    *found = order.size();
+  }
   if (options.top != 0 && order.size() > options.top) {
     order.resize(options.top);
   }

@@ -49,8 +49,9 @@ struct LatencyOptions {
 };
 
 // Returns the lines with the greatest sum of call_to_start first; if that is unknown, by the sum of all phases. `rows`
-// must be read with AggregateOptions::latency. `trimmed` (may be null) receives StackView::trimmed().
+// must be read with AggregateOptions::latency. `trimmed` receives StackView::trimmed(), `found` the number of lines
+// before LatencyOptions::top is applied. Both may be null.
 std::vector<LatencyLine> latency_lines(const Aggregate& rows, const LatencyOptions& options,
-                                       StackView::Trimmed* trimmed = nullptr);
+                                       StackView::Trimmed* trimmed = nullptr, size_t* found = nullptr);
 
 }  // namespace gpuprof::analyze

@@ -13,6 +13,7 @@
 #include "analyze/names/zebin_kernels.h"
 #include "analyze/paths/call_path.h"
 #include "analyze/rows/row_filter.h"
+#include "analyze/rows/shared_devices.h"
 #include "analyze/rows/totals.h"
 #include "analyze/subsets/subset_meta.h"
 #include "base/text/numbers.h"
@@ -171,10 +172,10 @@ std::vector<GroupLine> group_lines(const GroupSums& sums, Order order, size_t to
 }
 
 // Returns the recorded time of the selected slices. Returns 0 if it is not known, such as without END.
-uint64_t recorded_ns(const Aggregate& rows, Subset subset) {
+uint64_t recorded_ns(const Aggregate& rows) {
   const auto& meta = rows.info.meta;
   auto window = rows.window ? rows.selected_window() : std::nullopt;
-  if (subset == Subset::slice) {
+  if (subset_of(meta) == Subset::slice) {
     const auto slice = slice_window(meta);
     if (!slice) {
       return 0;
@@ -192,26 +193,24 @@ uint64_t recorded_ns(const Aggregate& rows, Subset subset) {
 
 // Limits the device's time to the recorded time. Idle time counts in the slice in which it ends, and a subset lacks the
 // time of other work. So the sum of busy and idle time may differ from the recorded time.
-void limit_to_recorded(const Aggregate& rows, uint64_t exclusive_ns, DeviceLine& line) {
+void limit_to_recorded(const Aggregate& rows, uint64_t recorded, uint64_t exclusive_ns, DeviceLine& line) {
   const auto& meta = rows.info.meta;
   const bool several = is_merged(rows.tables) && named_recordings(meta) != 1;
-  const Subset whole = subset_of(meta);
-  const uint64_t recorded = recorded_ns(rows, whole);
-  const Subset subset = rows.window ? Subset::window : whole;
+  const Subset subset = rows.window ? Subset::window : subset_of(meta);
   if (recorded == 0 && subset == Subset::slice) {
     line.wall_ns = line.idle_ns = 0;
   }
   if (recorded == 0 || line.wall_ns == recorded) {
     return;
   }
-  line.overlap = several && line.wall_ns > recorded && subset != Subset::window && subset != Subset::slice;
+  line.overlap = several && line.wall_ns > recorded && !has_all_work(subset);
   line.partial = !several && line.wall_ns < recorded && subset == Subset::other;
   if (line.partial) {
     // SHARE gives shared time to the work that started first, which may not be in the subset.
     line.busy_ns = std::max(line.busy_ns, exclusive_ns);
   }
   // The recordings of a merged profile may have observed a device for a part of the time only.
-  if (line.wall_ns > recorded || line.partial || ((subset == Subset::window || subset == Subset::slice) && !several)) {
+  if (line.wall_ns > recorded || line.partial || (has_all_work(subset) && !several)) {
     line.wall_ns = recorded;
     line.idle_ns = line.partial ? 0 : recorded - std::min(recorded, line.busy_ns);
   }
@@ -219,6 +218,7 @@ void limit_to_recorded(const Aggregate& rows, uint64_t exclusive_ns, DeviceLine&
 
 std::vector<DeviceLine> device_lines(const Aggregate& rows) {
   std::vector<DeviceLine> lines;
+  const uint64_t recorded = recorded_ns(rows);
   struct Use {
     Weight weight;
     uint64_t busy_ns = 0;
@@ -244,7 +244,7 @@ std::vector<DeviceLine> device_lines(const Aggregate& rows) {
     }
     const auto& [weight, busy_ns, exclusive_ns, idle_ns] = use->second;
     DeviceLine line{device_label(rows.tables, device.id), weight, busy_ns, idle_ns, busy_ns + idle_ns};
-    limit_to_recorded(rows, exclusive_ns, line);
+    limit_to_recorded(rows, recorded, exclusive_ns, line);
     lines.push_back(std::move(line));
   }
   return lines;
@@ -503,14 +503,15 @@ class Summarizer {
   // SHARE gives shared time to the work of the recording that started first. So the busy time of its ranks is arbitrary
   // if they share a device.
   [[nodiscard]] bool ranks_share_devices() const {
-    std::unordered_map<uint32_t, uint32_t> ranks;  // key: device
-    return std::any_of(rows_.rows.begin(), rows_.rows.end(), [&](const Row& row) {
+    SharedDevices devices;
+    for (const Row& row : rows_.rows) {
       const p::Work& work = rows_.work(row);
       const p::Process* const process = rows_.tables.process(work.process);
-      const uint32_t rank = process == nullptr ? 0 : index(process->rank);
-      return row.kind == RowKind::gpu && rank != 0 && index(work.device) != 0 &&
-             ranks.try_emplace(index(work.device), rank).first->second != rank;
-    });
+      if (row.kind == RowKind::gpu && process != nullptr && index(process->rank) != 0) {
+        devices.add(work.device, index(process->rank));
+      }
+    }
+    return devices.found();
   }
 
   // Sorts ranks by time, whatever the sort option, to show the straggler of a job first.

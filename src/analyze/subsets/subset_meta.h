@@ -34,6 +34,11 @@ std::string part_text(const std::multimap<std::string, std::string>& meta);
 enum class Subset : uint8_t { none, window, slice, other };
 Subset subset_of(const std::multimap<std::string, std::string>& meta);
 
+// Returns whether a subset was made by time alone, and has all work of its time.
+constexpr bool has_all_work(Subset subset) {
+  return subset == Subset::window || subset == Subset::slice;
+}
+
 // Returns the time of a Subset::slice, or nullopt if it is not a single interval.
 std::optional<TimeWindow> slice_window(const std::multimap<std::string, std::string>& meta);
 

@@ -70,10 +70,7 @@ std::string AmbientFolder::read(std::string_view path, size_t most) const {
     return {};
   }
   const std::string name(path.substr(slash == std::string_view::npos ? 0 : slash + 1));
-  const UniqueFd file = place(folder->fd_.get(), name, S_IFREG);
-  const UniqueFd fd(file ? ::open(("/proc/self/fd/" + std::to_string(file.get())).c_str(),
-                                  O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-                         : -1);
+  const UniqueFd fd = reopen_regular(place(folder->fd_.get(), name, S_IFREG));
   BoundedText read = fd ? read_bounded(fd.get(), most) : BoundedText{.text = {}, .end = BoundedText::End::failed};
   return read.end == BoundedText::End::whole ? std::move(read.text) : std::string();
 }

@@ -45,6 +45,15 @@ Result<UniqueFd> open_input(const std::string& path) {
   return fd;
 }
 
+UniqueFd reopen_regular(const UniqueFd& location) {
+  struct stat status {};
+  if (!location || ::fstat(location.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return UniqueFd{};
+  }
+  const std::string self = "/proc/self/fd/" + std::to_string(location.get());
+  return UniqueFd(::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+}
+
 BoundedText read_bounded(int fd, size_t most) {
   constexpr size_t kPiece = 4096;
   BoundedText result;

@@ -16,6 +16,10 @@ namespace gpuprof {
 // Opens `path` for reading; "-" is standard input. Rejects a directory with a clear message.
 Result<UniqueFd> open_input(const std::string& path);
 
+// Opens a regular file for reading, without blocking. `location` is its O_PATH descriptor, which had no side effects.
+// Returns a closed descriptor on errors and for other kinds of files.
+UniqueFd reopen_regular(const UniqueFd& location);
+
 struct BoundedText {
   enum class End : uint8_t { whole, too_large, failed };
   std::string text;  // all of the text if `end` is whole, else its beginning

@@ -108,7 +108,8 @@ output::SourceText SourceFiles::read(const std::string& path) {
   if (!fd || ::fstat(fd.get(), &status) != 0) {
     return {{}, why_unreadable(errno)};
   }
-  if (const std::string real = is_root ? real_path(fd.get()) : path; !may_be_source(real) && is_root) {
+  const std::string real = real_path(fd.get());
+  if (is_root && !may_be_source(real)) {
     return {{},
             real.empty() ? "it was replaced while it was opened"
                          : "root shows only source files, and its path leads to a file that has no name of one"};
