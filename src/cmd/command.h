@@ -55,7 +55,9 @@ std::unique_ptr<Command> make_split();
 std::unique_ptr<Command> make_import();
 std::unique_ptr<Command> make_dump();
 std::unique_ptr<Command> make_doctor();
-std::unique_ptr<Command> make_disassemble();  // not in command_table(), because only gpuprof itself runs it
+// Not in command_table(), because only gpuprof itself runs them:
+std::unique_ptr<Command> make_disassemble();
+std::unique_ptr<Command> make_read_for_recorder();
 std::unique_ptr<Command> make_completion();
 std::unique_ptr<Command> make_complete();  // not in command_table(), because only shell completions run it
 std::unique_ptr<Command> make_manual();

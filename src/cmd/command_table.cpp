@@ -4,6 +4,7 @@
 
 #include "base/text/edit_distance.h"
 #include "cmd/command.h"
+#include "reader/process.h"
 #include "symbolize/gpu/xe_disassembler.h"
 
 namespace gpuprof::cmd {
@@ -53,8 +54,14 @@ const Entry* find_command(std::string_view name) {
   }
   // Internal commands, which gpuprof itself and the shell completions run.
   static constexpr Entry kDisassemble = {symbolize::kDisassembleXe.data(), "print GPU code", make_disassemble};
+  static constexpr Entry kRead = {reader::kReadCommand.data(), "read files for a recorder", make_read_for_recorder};
   static constexpr Entry kComplete = {"__complete", "print completions for a command line", make_complete};
-  return name == kDisassemble.name ? &kDisassemble : name == kComplete.name ? &kComplete : nullptr;
+  for (const Entry* entry : {&kDisassemble, &kRead, &kComplete}) {
+    if (name == entry->name) {
+      return entry;
+    }
+  }
+  return nullptr;
 }
 
 std::string command_names() {

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/process/stranger.h"
 #include "cmd/command.h"
 #include "symbolize/gpu/xe_disassembler.h"
 
@@ -14,7 +15,11 @@ class Disassemble final : public Command {
   void declare(CLI::App& app) override { app.add_option("platform", platform_)->required(); }
   Result<int> run() override {
     const auto platform = symbolize::platform_of(platform_);
-    return symbolize::disassemble_xe(platform, symbolize::kCodeFd, STDOUT_FILENO) ? 0 : 1;
+    const auto confine = [] { return confine_to_answers(kDataFd); };
+    return become_stranger(symbolize::stranger_limits({})) &&
+                   symbolize::disassemble_xe(platform, confine, kDataFd, STDOUT_FILENO)
+               ? 0
+               : 1;
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <string_view>
@@ -55,8 +56,13 @@ uint64_t own_memory() {
                           static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
+void MemoryBudget::read_meter() {
+  const int64_t elsewhere = elsewhere_.load(std::memory_order_relaxed);
+  used_.store(meter_() + static_cast<uint64_t>(std::max<int64_t>(elsewhere, 0)), std::memory_order_relaxed);
+}
+
 void MemoryBudget::look() {
-  used_.store(meter_(), std::memory_order_relaxed);
+  read_meter();
   if (is_limited()) {
     trim();
   }
@@ -70,7 +76,7 @@ void MemoryBudget::trim() {
     return;
   }
   ::malloc_trim(0);
-  used_.store(meter_(), std::memory_order_relaxed);
+  read_meter();
 }
 
 void MemoryBudget::grew(size_t bytes) {

@@ -28,6 +28,9 @@ class MemoryBudget {
   // Reads the meter, which takes 1 to 2 us. Above the limit, also returns free memory to the kernel, at most every 2 s.
   void look();
 
+  // Counts memory of the processes that read files for the recorder. `change`: in bytes.
+  void add_elsewhere(int64_t change) { elsewhere_.fetch_add(change, std::memory_order_relaxed); }
+
   // Adds an estimate of new memory. Reads the meter when 8 MiB have accumulated.
   void grew(size_t bytes);
 
@@ -47,10 +50,12 @@ class MemoryBudget {
 
  private:
   void trim();
+  void read_meter();
 
   Meter meter_;
   std::atomic<uint64_t> used_{0};
   std::atomic<uint64_t> grown_{0};
+  std::atomic<int64_t> elsewhere_{0};
   std::atomic<uint64_t> left_out_{0};
   std::atomic<uint64_t> next_trim_ns_{0};
 };

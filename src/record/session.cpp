@@ -122,7 +122,7 @@ class Session {
       return std::move(channel).error();
     }
     channel_ = std::move(*channel);
-    gpu_lines_.emplace(channel_->code());
+    gpu_lines_.emplace(channel_->code(), memory_);
     return output_.open(options_.output, user_);
   }
 
@@ -230,6 +230,7 @@ class Session {
         live_.hide();
         command_.pause_with_us();
       } else if (is_stop(event->signal)) {
+        terminated_ = terminated_ || event->signal == SIGTERM;
         command_.pass_on_stop(*event);
       } else {
         windows_->set_by_user(event->signal == SIGUSR1, monotonic_ns());
@@ -258,7 +259,7 @@ class Session {
     explain_missing_samples(options_.sampling, *correlator_, gpu_lines_->without_lines(), iteration_->ever_connected());
     // write() may change totals(), which the next statement reads.
     output_.write(*correlator_, *channel_, stacks_.engine.get());
-    Status written = output_.finish(correlator_->totals(), end_ns, signals_);
+    Status written = output_.finish(correlator_->totals(), end_ns, signals_, terminated_);
     add_written(output_.sink(), *memory_, correlator_->totals(), facts);
     const int status = command_.status().value_or(0);
     facts.other_cpu_ns = own_cpu_ns() - cpu_ns;
@@ -278,7 +279,9 @@ class Session {
     sources_.stop();
     channel_->count_unmapped();
     correlator_->finish();
-    add_gpu_instructions(*correlator_, *gpu_lines_);
+    if (!terminated_) {
+      add_gpu_instructions(*correlator_, *gpu_lines_);
+    }
     clocks_.finish(*correlator_, backends_);
     return end_ns;
   }
@@ -305,6 +308,7 @@ class Session {
 
   const SessionOptions& options_;
   Signals& signals_;
+  bool terminated_ = false;  // by SIGTERM, after which gpuprof must end within 2 s
   // The limits on open files before run_session() raised them. Targets get these limits.
   std::optional<rlimit> file_limit_;
   std::vector<int> default_signals_ = ignore_write_signals();

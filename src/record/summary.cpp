@@ -227,6 +227,7 @@ std::string left_out_line(const symbolize::ReadingBudget::LeftOut& left_out) {
   part(left_out.debug_infos, "files with too much debug information");
   part(left_out.symbol_tables, "symbol tables cut short");
   part(left_out.downloads, "files not requested from debuginfod");
+  part(left_out.files, "files that the process which reads them could not read");
   part(left_out.addresses, "addresses not named, because the time limit for looking up names was reached");
   return text.empty() ? text : "some functions or lines have no names because of limits of the recording: " + text;
 }

@@ -61,6 +61,12 @@ bool ReadingBudget::add_perf_map_function() {
   return true;
 }
 
+void ReadingBudget::leave_out_more(const LeftOut& before, const LeftOut& now) {
+  left_out_.debug_links += now.debug_links - std::min(before.debug_links, now.debug_links);
+  left_out_.debug_infos += now.debug_infos - std::min(before.debug_infos, now.debug_infos);
+  left_out_.symbol_tables += now.symbol_tables - std::min(before.symbol_tables, now.symbol_tables);
+}
+
 bool ReadingBudget::may_download() {
   const bool may = download_ns_ < limits_.download_ns;
   left_out_.downloads += may ? 0 : 1;
@@ -70,6 +76,9 @@ bool ReadingBudget::may_download() {
 bool ReadingBudget::in_time() const {
   const uint64_t end = end_ns_;
   const uint64_t now = end == UINT64_MAX ? 0 : monotonic_ns();
+  if (now >= latest_ns_) {
+    return false;
+  }
   const uint64_t limit = limits_.time_after_end_ns;
   const uint64_t passed = now <= end ? 0 : now - end;
   return passed < limit + download_ns_ ||

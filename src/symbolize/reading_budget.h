@@ -43,8 +43,9 @@ class ReadingBudget {
     uint64_t symbol_tables = 0;  // symbol tables that were truncated
     uint64_t downloads = 0;      // files that were not requested from debuginfod
     uint64_t addresses = 0;      // addresses that were not named before the time limit
+    uint64_t files = 0;          // files at which the process that reads them ended or took too long
     [[nodiscard]] bool nothing() const {
-      return perf_maps + debug_links + debug_infos + symbol_tables + downloads + addresses == 0;
+      return perf_maps + debug_links + debug_infos + symbol_tables + downloads + addresses + files == 0;
     }
   };
   [[nodiscard]] const LeftOut& left_out() const { return left_out_; }
@@ -75,13 +76,18 @@ class ReadingBudget {
   bool may_download();
   void downloaded(uint64_t ns) { download_ns_ += ns; }
 
-  // Starts the time limit, because the recording has ended. Only this function is thread-safe.
+  // Starts the time limit, because the recording has ended. Thread-safe, unlike the other functions.
   void end(uint64_t now_ns, uint64_t cpu_ns) {
     end_cpu_ns_ = cpu_ns;
     end_ns_ = now_ns;
   }
+  // Ends the time at `ns` (monotonic) even if the time limit has not passed: gpuprof itself must end soon. Thread-safe.
+  void end_at(uint64_t ns) { latest_ns_ = ns; }
   [[nodiscard]] bool in_time() const;
   void leave_out_address() { ++left_out_.addresses; }
+  void leave_out_file() { ++left_out_.files; }
+  // Adds what another process has left out since it said `before`.
+  void leave_out_more(const LeftOut& before, const LeftOut& now);
 
  private:
   static uint64_t take_part(uint64_t& used, uint64_t limit, uint64_t wanted, uint64_t most, uint64_t& left_out);
@@ -98,7 +104,8 @@ class ReadingBudget {
   uint64_t symbols_ = 0;
   uint64_t download_ns_ = 0;
   std::atomic<uint64_t> end_ns_{UINT64_MAX};  // CLOCK_MONOTONIC; UINT64_MAX while the recording runs
-  std::atomic<uint64_t> end_cpu_ns_{0};       // CPU time that gpuprof had used at end_ns_
+  std::atomic<uint64_t> latest_ns_{UINT64_MAX};
+  std::atomic<uint64_t> end_cpu_ns_{0};  // CPU time that gpuprof had used at end_ns_
 };
 
 }  // namespace gpuprof::symbolize

@@ -1,5 +1,6 @@
 #include "symbolize/symbolizer.h"
 
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -11,6 +12,9 @@ namespace gpuprof::symbolize {
 namespace {
 
 using profile::FrameKind;
+
+constexpr size_t kMaxCached = 1 << 20;  // addresses
+constexpr uint64_t kMinHeadroomToCache = 32 << 20;
 
 SymbolizedFrame unknown_frame(const Mapping* mapping, uint64_t address) {
   SymbolizedFrame frame;
@@ -29,57 +33,76 @@ SymbolizedFrame unknown_frame(const Mapping* mapping, uint64_t address) {
 }  // namespace
 
 struct Symbolizer::State {
-  explicit State(SymbolizerOptions given) : options(std::move(given)), budget(options.limits, options.room) {}
+  explicit State(const SymbolizerOptions& options) : budget(options.limits, options.room) {
+    names = options.names ? options.names(budget)
+                          : std::make_unique<LocalNames>(options.debug_directories, options.debuginfod, budget);
+  }
 
+  using Frames = std::vector<SymbolizedFrame>;
   // The key is the address of `file`. No other file can get it, because the entry keeps the object alive.
-  struct LoadedFile {
+  struct KnownFile {
     std::shared_ptr<MappedFile> file;
-    std::unique_ptr<ElfModule> module;  // null: not ELF
+    bool is_elf = true;
+    std::map<std::pair<uint64_t, uint64_t>, Frames> frames;  // by offset, and by offset of the mapping
   };
 
-  SymbolizerOptions options;
   ReadingBudget budget;
-  std::unordered_map<const MappedFile*, LoadedFile> files;
+  std::unique_ptr<FileNames> names;
+  std::unordered_map<const MappedFile*, KnownFile> files;
+  size_t cached = 0;
   std::unique_ptr<ElfModule> vdso;
 
-  ElfModule* module_of(const std::shared_ptr<MappedFile>& file, const ProcessMaps& maps);
-  ElfModule* vdso_of(const ProcessMaps& maps);
-  const std::vector<SymbolizedFrame>* frames_of(ElfModule& module, uint64_t vaddr, const ProcessMaps& maps);
-  bool by_perf_map(const ProcessMaps& maps, uint64_t address, std::vector<SymbolizedFrame>& out);
+  const Frames* in_file(const Mapping& mapping, uint64_t offset, const ProcessMaps& maps, bool& is_elf);
+  bool in_vdso(const ProcessMaps& maps, uint64_t offset, Frames& out);
+  bool by_perf_map(const ProcessMaps& maps, uint64_t address, Frames& out);
+  void limit_cache();
 };
 
-// Returns the module of a file. After the time limit for naming addresses, opens no more files and returns null for
-// those not yet known. Drops a file that was overwritten, because its names now belong to other code.
-ElfModule* Symbolizer::State::module_of(const std::shared_ptr<MappedFile>& file, const ProcessMaps& maps) {
-  auto known = files.find(file.get());
-  if (known == files.end()) {
-    if (!budget.in_time()) {
-      return nullptr;
+void Symbolizer::State::limit_cache() {
+  if (cached >= kMaxCached || budget.room() < kMinHeadroomToCache) {
+    for (auto& file : files) {
+      file.second.frames.clear();
     }
-    DebugSearch search;
-    search.directories = options.debug_directories;
-    search.target = maps.file_access();
-    search.debuginfod = options.debuginfod;
-    LoadedFile loaded{file, ElfModule::of_file(file, search, budget)};
-    known = files.emplace(file.get(), std::move(loaded)).first;
+    cached = 0;
   }
-  if (known->second.module && !file->is_unchanged()) {
-    known->second.module.reset();
-  }
-  return known->second.module.get();
 }
 
-ElfModule* Symbolizer::State::vdso_of(const ProcessMaps& maps) {
+// Returns null if there are no names. After the time limit, only known addresses have names. A file that was
+// overwritten has none, because they would belong to other code.
+const Symbolizer::State::Frames* Symbolizer::State::in_file(const Mapping& mapping, uint64_t offset,
+                                                            const ProcessMaps& maps, bool& is_elf) {
+  const bool in_time = budget.in_time();
+  const auto found = files.find(mapping.file.get());
+  if (found == files.end() && !in_time) {
+    return nullptr;
+  }
+  KnownFile& known = found != files.end() ? found->second : files[mapping.file.get()];
+  known.file = mapping.file;
+  if (!known.is_elf || !known.file->is_unchanged()) {
+    return nullptr;
+  }
+  auto frames = known.frames.find({offset, mapping.offset});
+  if (frames == known.frames.end() && in_time) {
+    limit_cache();
+    FileNames::Found names_there = names->find(known.file, maps, offset, mapping.offset);
+    known.is_elf = names_there.is_elf;
+    frames = known.frames.emplace(std::pair(offset, mapping.offset), std::move(names_there.frames)).first;
+    ++cached;
+  }
+  is_elf = known.is_elf;
+  return frames == known.frames.end() || frames->second.empty() ? nullptr : &frames->second;
+}
+
+// The vdso is the kernel's, so this process may read it.
+bool Symbolizer::State::in_vdso(const ProcessMaps& maps, uint64_t offset, Frames& out) {
   if (!vdso && !maps.vdso().empty()) {
     vdso = ElfModule::of_memory(maps.vdso(), "[vdso]", budget);
   }
-  return maps.vdso().empty() ? nullptr : vdso.get();
-}
-
-// After the time limit for naming addresses, returns cached frames, or null if none are cached.
-const std::vector<SymbolizedFrame>* Symbolizer::State::frames_of(ElfModule& module, uint64_t vaddr,
-                                                                 const ProcessMaps& maps) {
-  return budget.in_time() ? &module.frames(vaddr, maps) : module.known_frames(vaddr);
+  const auto vaddr = vdso && !maps.vdso().empty() ? vdso->vaddr_of(offset, 0) : std::nullopt;
+  if (vaddr) {
+    out = vdso->frames(*vaddr, nullptr);
+  }
+  return vaddr.has_value();
 }
 
 // Names code of a just-in-time compiler. It is in anonymous memory, or in a memfd whose file has no name or no ELF
@@ -108,27 +131,26 @@ bool Symbolizer::State::by_perf_map(const ProcessMaps& maps, uint64_t address, s
   return true;
 }
 
-Symbolizer::Symbolizer(SymbolizerOptions options) : state_(std::make_unique<State>(std::move(options))) {}
+Symbolizer::Symbolizer(const SymbolizerOptions& options) : state_(std::make_unique<State>(options)) {}
 Symbolizer::~Symbolizer() = default;
 
 void Symbolizer::user_in(const ProcessMaps& maps, const Mapping* mapping, uint64_t address,
                          std::vector<SymbolizedFrame>& out) {
-  ElfModule* module = nullptr;
+  bool is_elf = false;
+  std::vector<SymbolizedFrame> of_vdso;
+  const std::vector<SymbolizedFrame>* frames = nullptr;
   if (mapping != nullptr && mapping->file) {
-    module = state_->module_of(mapping->file, maps);
+    frames = state_->in_file(*mapping, mapping->offset + (address - mapping->start), maps, is_elf);
   } else if (mapping != nullptr && mapping->name == "[vdso]") {
-    module = state_->vdso_of(maps);
+    is_elf = state_->in_vdso(maps, mapping->offset + (address - mapping->start), of_vdso);
+    frames = is_elf ? &of_vdso : nullptr;
   }
-  if (module != nullptr) {
-    const uint64_t offset = mapping->offset + (address - mapping->start);
-    const std::optional<uint64_t> vaddr = module->vaddr_of(offset, mapping->offset);
-    if (const auto* frames = vaddr ? state_->frames_of(*module, *vaddr, maps) : nullptr; frames != nullptr) {
-      out.insert(out.end(), frames->begin(), frames->end());
-      return;
-    }
+  if (frames != nullptr) {
+    out.insert(out.end(), frames->begin(), frames->end());
+    return;
   }
   // If no mapping is known, the process may have ended before the recorder read its newest mappings.
-  if (module == nullptr && state_->by_perf_map(maps, address, out)) {
+  if (!is_elf && state_->by_perf_map(maps, address, out)) {
     return;
   }
   if (mapping != nullptr && !state_->budget.in_time()) {

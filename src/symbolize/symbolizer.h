@@ -1,32 +1,21 @@
-// Names addresses: functions, inlined functions, source lines. Uses elfutils (libelf, libdw). Reads symbol tables
-// once per file, and keeps them sorted. Reads DWARF from the file or its debug file. Not thread-safe: one thread owns
-// a Symbolizer.
+// Names addresses: functions, inlined functions, source lines, code of just-in-time compilers. Not thread-safe: one
+// thread owns a Symbolizer.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "profile/records.h"
+#include "symbolize/file_names.h"
 #include "symbolize/process_maps.h"
 #include "symbolize/reading_budget.h"
 
 namespace gpuprof::symbolize {
 
-struct SymbolizedFrame {
-  profile::FrameKind kind = profile::FrameKind::unknown;
-  // Demangled. Without a symbol, it is "[libfoo.so+0x12ab]" or "[unknown]".
-  std::string name;
-  std::string file;
-  uint32_t line = 0;
-  std::string module;    // path of the mapped file, "[vdso]", "[kernel]", "perf-PID.map"
-  std::string build_id;  // lower-case hex
-  // The address that was looked up, as a virtual address of the ELF file if there is one. For a caller, it is the
-  // return address - 1.
-  uint64_t address = 0;
-};
+using MakeFileNames = std::function<std::unique_ptr<FileNames>(ReadingBudget&)>;
 
 struct SymbolizerOptions {
   std::vector<std::string> debug_directories = {"/usr/lib/debug"};  // folders with separate debug files
@@ -34,11 +23,13 @@ struct SymbolizerOptions {
   ReadingLimits limits;
   // Returns how much memory is left for reading files. An empty function means unlimited.
   ReadingBudget::Headroom room = {};
+  // Names the code of files. Empty: LocalNames with the options above.
+  MakeFileNames names = {};
 };
 
 class Symbolizer {
  public:
-  explicit Symbolizer(SymbolizerOptions options = {});
+  explicit Symbolizer(const SymbolizerOptions& options = {});
   ~Symbolizer();
 
   // Names one user-space address. For a return address, pass the address before it, because a call may be the last

@@ -25,7 +25,7 @@ std::shared_ptr<const Table> Table::build(const symbolize::ElfImage& image, cons
   static_cast<void>(read_section(sections.debug_frame.view(), Section::debug_frame, builder));
   std::unique_ptr<Table> table = builder.finish();
   if (table) {
-    table->headers_ = image;
+    table->segments_ = image.segments();
   }
   return table;
 }

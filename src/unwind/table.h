@@ -1,6 +1,7 @@
 // The unwind rules of an ELF file, compact and sorted. They can be searched, and copied directly into BPF arrays.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,6 +14,9 @@
 namespace gpuprof::unwind {
 
 struct FrameSections;
+
+// Identifies what a table is built from: FrameSections::digest().
+using TableSource = std::array<uint8_t, 32>;
 
 // Addresses are ELF virtual addresses of the file. vaddr_of() computes them from a mapping's file offset.
 //
@@ -41,7 +45,7 @@ class Table {
 
   // See ElfImage::vaddr_of. For `address` in a mapping, file_offset is address - mapping.start + mapping.offset.
   [[nodiscard]] std::optional<uint64_t> vaddr_of(uint64_t file_offset, uint64_t mapping_offset) const {
-    return headers_ ? headers_->vaddr_of(file_offset, mapping_offset) : std::nullopt;
+    return symbolize::vaddr_in(segments_, file_offset, mapping_offset);
   }
 
   [[nodiscard]] uint64_t base() const { return base_; }
@@ -67,7 +71,7 @@ class Table {
   std::vector<uint16_t> rule_indexes_;
   std::vector<uint64_t> rules_;
   std::vector<uint32_t> pages_;
-  std::optional<symbolize::ElfImage> headers_;  // used only by vaddr_of(), which does not read the file
+  std::vector<Elf64_Phdr> segments_;
 };
 
 }  // namespace gpuprof::unwind

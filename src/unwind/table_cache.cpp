@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "base/text/hex.h"
-#include "unwind/frame_sections.h"
+#include "symbolize/safe_open.h"
 #include "unwind/table_file.h"
 
 namespace gpuprof::unwind {
@@ -41,7 +41,7 @@ struct CachedTable {
 }  // namespace
 
 struct TableCache::State {
-  explicit State(const std::string& path) : directory_path(path) {}
+  State(const std::string& path, std::unique_ptr<TableMaker> given) : directory_path(path), maker(std::move(given)) {}
 
   const CacheDirectory* open_directory() {
     std::call_once(directory_once, [this] {
@@ -55,6 +55,7 @@ struct TableCache::State {
   std::shared_ptr<const Table> make(const symbolize::MappedFile& file);
 
   const std::string directory_path;
+  const std::unique_ptr<TableMaker> maker;
   std::once_flag directory_once;
   std::optional<CacheDirectory> directory;
 
@@ -67,7 +68,8 @@ struct TableCache::State {
   std::shared_ptr<const Table> keep(CachedTable& entry, std::shared_ptr<const Table> table);
 };
 
-TableCache::TableCache(const std::string& directory) : state_(std::make_unique<State>(directory)) {}
+TableCache::TableCache(const std::string& directory, std::unique_ptr<TableMaker> maker)
+    : state_(std::make_unique<State>(directory, std::move(maker))) {}
 TableCache::~TableCache() = default;
 
 std::string TableCache::default_directory() {
@@ -90,24 +92,25 @@ std::string TableCache::default_directory() {
   return path + "/gpuprof/unwind";
 }
 
+// A table of a hostile file is not stored: the process that made it may have named another file's source.
 std::shared_ptr<const Table> TableCache::State::make(const symbolize::MappedFile& file) {
-  const auto image = symbolize::ElfImage::parse(symbolize::ByteSource::file(file.fd.get()));
-  const auto sections = image ? read_frame_sections(*image) : std::nullopt;
-  if (!sections) {
+  const std::optional<TableInput> input = maker->read(file);
+  if (!input) {
     return nullptr;
   }
-  const TableFile::Source source = sections->digest();
-  const std::string name = hex_text(source) + std::string(CacheDirectory::kSuffix);
-  const CacheDirectory* kept = open_directory();
-  if (const auto bytes = kept != nullptr ? kept->read(name) : std::nullopt; bytes) {
-    if (std::unique_ptr<Table> table = TableFile::decode(*bytes, source); table) {
-      table->headers_ = *image;
-      return table;
+  const CacheDirectory* kept = symbolize::counts_as_ours(file.fd.get()) ? open_directory() : nullptr;
+  const std::string name = hex_text(input->source) + std::string(CacheDirectory::kSuffix);
+  const auto stored = kept != nullptr ? kept->read(name) : std::nullopt;
+  std::unique_ptr<Table> table = stored ? TableFile::decode(*stored, input->source) : nullptr;
+  if (!table) {
+    const std::vector<uint8_t> made = maker->make(file);
+    table = TableFile::decode(made, input->source);
+    if (table && kept != nullptr) {
+      kept->write(name, made);
     }
   }
-  std::shared_ptr<const Table> table = Table::build(*image, *sections);
-  if (table && kept != nullptr) {
-    kept->write(name, TableFile::encode(*table, source));
+  if (table) {
+    table->segments_ = input->segments;
   }
   return table;
 }

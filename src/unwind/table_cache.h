@@ -7,6 +7,7 @@
 
 #include "symbolize/process_maps.h"
 #include "unwind/table.h"
+#include "unwind/table_maker.h"
 
 namespace gpuprof::unwind {
 
@@ -17,7 +18,8 @@ class TableCache {
   static constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
 
   // Stores tables in `directory`, which it creates when needed. If `directory` is empty, stores no tables.
-  explicit TableCache(const std::string& directory);
+  explicit TableCache(const std::string& directory,
+                      std::unique_ptr<TableMaker> maker = std::make_unique<LocalTables>());
   ~TableCache();
   TableCache(const TableCache&) = delete;
   TableCache& operator=(const TableCache&) = delete;

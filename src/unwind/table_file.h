@@ -1,7 +1,6 @@
 // Reads and writes tables as files of the cache directory. Internal to src/unwind, its fuzzer and tests.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,8 +16,7 @@ namespace gpuprof::unwind {
 
 class TableFile {
  public:
-  // Identifies what the table was built from: FrameSections::digest().
-  using Source = std::array<uint8_t, 32>;
+  using Source = TableSource;
 
   static std::vector<uint8_t> encode(const Table& table, const Source& source);
   // Returns null if the bytes are incomplete, damaged, of another version, or built from another source.

@@ -12,8 +12,8 @@
 #include "base/log.h"
 #include "base/return_if_error.h"
 #include "base/text/hints.h"
+#include "reader/file_symbols.h"
 #include "record/signals.h"
-#include "symbolize/elf/elf_functions.h"
 #include "symbolize/process_maps.h"
 
 namespace gpuprof::record {
@@ -35,6 +35,7 @@ std::vector<ProbePoint> find_points(const symbolize::ProcessMaps& maps,
                                     const std::function<bool()>& stop) {
   std::vector<ProbePoint> points;
   std::set<const symbolize::MappedFile*> seen;
+  reader::Process reader({});
   bool in_program = true;  // the first mapping belongs to the main program
   for (const symbolize::Mapping& mapping : maps.mappings()) {
     if (stop() || points.size() > kMaxPoints) {
@@ -54,15 +55,15 @@ std::vector<ProbePoint> find_points(const symbolize::ProcessMaps& maps,
       }
     }
     in_program = false;
-    const auto functions = names.empty()
-                               ? Result<std::vector<symbolize::ElfFunction>>(std::vector<symbolize::ElfFunction>())
-                               : symbolize::find_functions(mapping.file->fd.get(), names, stop);
-    if (!functions) {
+    if (names.empty()) {
       continue;
     }
-    for (const symbolize::ElfFunction& function : *functions) {
-      const backend::LaunchFunction& wanted = candidates[function.wanted];
-      points.push_back({mapping.file, function.file_offset, wanted.symbol, wanted.outer});
+    const auto symbols = reader::find_symbols(reader, mapping.file->fd.get(), names, 0, stop);
+    for (const reader::FileSymbol& symbol : symbols ? symbols->found : std::vector<reader::FileSymbol>()) {
+      if (symbol.code) {
+        const backend::LaunchFunction& wanted = candidates[symbol.wanted];
+        points.push_back({mapping.file, *symbol.code, wanted.symbol, wanted.outer});
+      }
     }
   }
   return points;
@@ -98,8 +99,10 @@ bool has_function(const symbolize::ProcessMaps& maps, std::string_view library, 
     if (!mapping.file || !mapping.file->fd || !base_name(mapping.file->path).starts_with(library)) {
       return false;
     }
-    const auto found = symbolize::find_functions(mapping.file->fd.get(), {function});
-    return found && !found->empty();
+    reader::Process reader({});
+    const auto symbols = reader::find_symbols(reader, mapping.file->fd.get(), {function});
+    return symbols && std::any_of(symbols->found.begin(), symbols->found.end(),
+                                  [](const reader::FileSymbol& symbol) { return symbol.code.has_value(); });
   });
 }
 

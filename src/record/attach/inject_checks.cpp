@@ -24,7 +24,7 @@
 #include "base/process/process_status.h"
 #include "base/return_if_error.h"
 #include "base/text/hints.h"
-#include "symbolize/elf/elf_functions.h"
+#include "reader/file_symbols.h"
 
 namespace gpuprof::record {
 namespace {
@@ -216,16 +216,14 @@ Status check_process(uint32_t pid) {
 
 uint64_t symbol_address(const symbolize::ProcessMaps& maps, const symbolize::MappedFile& file, std::string_view symbol,
                         const std::function<bool()>& stop) {
-  const auto functions = file.fd ? symbolize::find_functions(file.fd.get(), {symbol}, stop)
-                                 : Result<std::vector<symbolize::ElfFunction>>(std::vector<symbolize::ElfFunction>());
-  if (!functions) {
-    return 0;
-  }
-  for (const symbolize::ElfFunction& function : *functions) {
+  reader::Process reader({});
+  const auto symbols =
+      file.fd ? reader::find_symbols(reader, file.fd.get(), {symbol}, 0, stop) : std::optional<reader::FileSymbols>();
+  for (const reader::FileSymbol& one : symbols ? symbols->found : std::vector<reader::FileSymbol>()) {
     for (const symbolize::Mapping& mapping : maps.mappings()) {
-      if (mapping.file.get() == &file && function.file_offset >= mapping.offset &&
-          function.file_offset - mapping.offset < mapping.end - mapping.start) {
-        return mapping.start + (function.file_offset - mapping.offset);
+      if (one.code && mapping.file.get() == &file && *one.code >= mapping.offset &&
+          *one.code - mapping.offset < mapping.end - mapping.start) {
+        return mapping.start + (*one.code - mapping.offset);
       }
     }
   }
@@ -256,7 +254,7 @@ Result<Loader> find_loader(const symbolize::ProcessMaps& maps, const std::functi
       }
     }
   }
-  return dynamic ? Error{"the process's C library offers no dlopen", ""}
+  return dynamic ? Error{"the process's C library offers no dlopen, or cannot be read", ""}
                  : Error{"the process is a statically linked program, which cannot open libraries", ""};
 }
 

@@ -6,12 +6,15 @@
 
 #include "base/log.h"
 #include "base/text/hints.h"
+#include "reader/remote_tables.h"
 #include "record/bpf/bpf_object.h"
 #include "record/bpf/loader_probe.h"
 #include "record/bpf/python_search.h"
 
 namespace gpuprof::record {
 namespace {
+
+constexpr unsigned kTablesInParallel = 4;
 
 BpfTableMaps maps_of(bpf_object* object) {
   const auto fd = [object](const char* name) { return bpf_object__find_map_fd_by_name(object, name); };
@@ -23,7 +26,8 @@ BpfTableMaps maps_of(bpf_object* object) {
 }  // namespace
 
 BpfProcesses::BpfProcesses(bpf_object* object, bool finds_python)
-    : tables_(maps_of(object), unwind::TableCache::default_directory()),
+    : tables_(maps_of(object), unwind::TableCache::default_directory(),
+              std::make_unique<reader::RemoteTables>(reader::Process::Options{}, kTablesInParallel)),
       loader_(bpf_object__find_program_by_name(object, "on_loader")),
       finds_python_(finds_python) {}
 
@@ -42,7 +46,7 @@ void BpfProcesses::find_python(const symbolize::ProcessMaps& maps) {
   if (interpreter == nullptr) {
     return;
   }
-  if (const auto python = read_interpreter(maps, *interpreter)) {
+  if (const auto python = read_interpreter(reader_, maps, *interpreter)) {
     tables_.on_python(maps.pid(), python->layout, python->threads);
   }
 }
@@ -64,7 +68,7 @@ void BpfProcesses::watch_loader(const symbolize::ProcessMaps& maps) {
     }
     loader.device = file->device;
     loader.inode = file->inode;
-    const auto probe = find_loader_probe(file->fd.get());
+    const auto probe = find_loader_probe(reader_, file->fd.get());
     auto link = probe ? attach_uprobe(loader_, "/proc/self/fd/" + std::to_string(file->fd.get()), probe->file_offset,
                                       static_cast<pid_t>(maps.pid()), probe->state)
                       : Result<BpfLink>(Error{"no _dl_debug_state in " + file->path, ""});

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "libbpf/objects.h"
+#include "reader/process.h"
 #include "record/bpf/bpf_tables.h"
 #include "record/bpf/process_listener.h"
 
@@ -39,6 +40,7 @@ class BpfProcesses final : public ProcessListener {
   void find_python(const symbolize::ProcessMaps& maps);
 
   BpfTables tables_;
+  reader::Process reader_{{}};
   bpf_program* loader_;
   bool finds_python_;
   std::unordered_map<uint32_t, Loader> loaders_;

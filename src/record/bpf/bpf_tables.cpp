@@ -114,8 +114,9 @@ bool is_other_image(const std::vector<gpuprof_bpf_mapping>& old, const std::vect
 
 }  // namespace
 
-BpfTables::BpfTables(const BpfTableMaps& maps, const std::string& cache_directory)
-    : maps_(maps), cache_(cache_directory) {}
+BpfTables::BpfTables(const BpfTableMaps& maps, const std::string& cache_directory,
+                     std::unique_ptr<unwind::TableMaker> maker)
+    : maps_(maps), cache_(cache_directory, std::move(maker)) {}
 
 // Builds missing tables on up to kMaxBuilders threads. A large file takes seconds, and the process waits during that
 // time.

@@ -26,7 +26,8 @@ struct BpfTableMaps {
 
 class BpfTables {
  public:
-  BpfTables(const BpfTableMaps& maps, const std::string& cache_directory);
+  // `maker` reads the files.
+  BpfTables(const BpfTableMaps& maps, const std::string& cache_directory, std::unique_ptr<unwind::TableMaker> maker);
   // Builds missing tables on several threads. This takes seconds for the largest files.
   void on_process(const symbolize::ProcessMaps& maps);
   void on_python(uint32_t pid, const gpuprof_python_layout& layout, const gpuprof_python_threads& threads = {});

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "reader/process.h"
+
 namespace gpuprof::record {
 
 struct LoaderProbe {
@@ -15,7 +17,7 @@ struct LoaderProbe {
 
 bool is_loader(std::string_view path);
 
-// Returns nullopt if the file lacks the symbols. The file is not trusted: its contents are validated.
-std::optional<LoaderProbe> find_loader_probe(int fd);
+// Returns nullopt if the file lacks the symbols.
+std::optional<LoaderProbe> find_loader_probe(reader::Process& reader, int fd);
 
 }  // namespace gpuprof::record

@@ -7,7 +7,7 @@
 
 #include "base/files/path.h"
 #include "base/log.h"
-#include "symbolize/elf/elf_functions.h"
+#include "reader/file_symbols.h"
 #include "wire/python_layouts.h"
 
 namespace gpuprof::record {
@@ -22,15 +22,14 @@ bool is_named(const symbolize::Mapping& mapping, std::string_view begin) {
 // The symbols of an interpreter, at their addresses in the process.
 class Interpreter {
  public:
-  Interpreter(const symbolize::ProcessMaps& maps, const symbolize::Mapping& mapping) : maps_(maps) {
-    const auto image = symbolize::ElfImage::parse(symbolize::ByteSource::file(mapping.file->fd.get()));
-    const auto code = image ? image->vaddr_of(mapping.offset, mapping.offset) : std::nullopt;
-    auto found = code ? symbolize::find_symbols(*image, {kNames.begin(), kNames.end()})
-                      : Result<std::vector<symbolize::ElfSymbol>>(Error{"", ""});
-    if (found) {
-      for (const symbolize::ElfSymbol& symbol : *found) {
-        addresses_[symbol.wanted] = symbol.vaddr + mapping.start - *code;
-        sizes_[symbol.wanted] = symbol.size;
+  Interpreter(reader::Process& reader, const symbolize::ProcessMaps& maps, const symbolize::Mapping& mapping)
+      : maps_(maps) {
+    const auto symbols =
+        reader::find_symbols(reader, mapping.file->fd.get(), {kNames.begin(), kNames.end()}, mapping.offset);
+    if (symbols && symbols->mapped) {
+      for (const reader::FileSymbol& symbol : symbols->found) {
+        addresses_[symbol.wanted] = symbol.vaddr + mapping.start - *symbols->mapped;
+        sizes_[symbol.wanted] = symbol.bytes;
       }
     }
   }
@@ -124,8 +123,9 @@ const symbolize::Mapping* find_interpreter(const symbolize::ProcessMaps& maps) {
   return nullptr;
 }
 
-std::optional<FoundPython> read_interpreter(const symbolize::ProcessMaps& maps, const symbolize::Mapping& interpreter) {
-  const Interpreter python(maps, interpreter);
+std::optional<FoundPython> read_interpreter(reader::Process& reader, const symbolize::ProcessMaps& maps,
+                                            const symbolize::Mapping& interpreter) {
+  const Interpreter python(reader, maps, interpreter);
   if (python.address(Interpreter::runtime) == 0 || python.address(Interpreter::code_type) == 0) {
     return std::nullopt;
   }

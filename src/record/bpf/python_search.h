@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "reader/process.h"
 #include "symbolize/process_maps.h"
 #include "wire/bpf_events.h"
 
@@ -23,7 +24,8 @@ const symbolize::Mapping* find_interpreter(const symbolize::ProcessMaps& maps);
 
 // Returns nullopt if Python is not initialized yet, if its version is unsupported, or if its structures do not match
 // the version.
-std::optional<FoundPython> read_interpreter(const symbolize::ProcessMaps& maps, const symbolize::Mapping& interpreter);
+std::optional<FoundPython> read_interpreter(reader::Process& reader, const symbolize::ProcessMaps& maps,
+                                            const symbolize::Mapping& interpreter);
 
 // Returns the version in a file name ("python3.9", "libpython3.10.so.1.0") as major << 24 | minor << 16; 0: not found.
 uint32_t version_of_name(std::string_view file);

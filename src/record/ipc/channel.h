@@ -119,7 +119,7 @@ class Channel {
   [[nodiscard]] const std::string& token() const { return listener_.token(); }
 
   // Holds the code that targets have sent. Each refused object counts as a lost detail of its source.
-  [[nodiscard]] const CodeObjects& code() const { return code_; }
+  [[nodiscard]] CodeObjects& code() { return code_; }
 
   [[nodiscard]] size_t live_sources() const;
   [[nodiscard]] bool has_source_of(pid_t pid) const;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -122,7 +123,8 @@ void CodeObjects::take() {
     if (progress == Progress::refused) {
       log::debug("the transfer of a module's code failed");
       refuse(transfer.owner);
-      release(transfer);
+      used_bytes_ -= transfer.offer.bytes;
+      release(transfer.offset, transfer.offer.bytes);
     }
     return progress != Progress::waits;
   });
@@ -177,16 +179,16 @@ CodeObjects::Progress CodeObjects::finish(Transfer& transfer) {
   const auto [object, is_new] = objects_.try_emplace(
       key_of(transfer.owner, offer), CodeObject{offer.kind, hash, offer.bytes, transfer.offset, transfer.owner.user});
   if (!is_new) {
-    release(transfer);  // another process has sent the same object during this transfer
+    used_bytes_ -= offer.bytes;  // another process has sent the same object during this transfer
+    release(transfer.offset, offer.bytes);
   }
   link(transfer.owner, offer.module, object->second);
   return Progress::done;
 }
 
-void CodeObjects::release(const Transfer& transfer) {
-  used_bytes_ -= transfer.offer.bytes;
-  ::fallocate(store_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(transfer.offset),
-              static_cast<off_t>(transfer.offer.bytes));
+void CodeObjects::release(uint64_t offset, uint64_t bytes) {
+  ::fallocate(store_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+              static_cast<off_t>(bytes));
 }
 
 bool CodeObjects::expects(backend::SourceId source) const {
@@ -204,13 +206,31 @@ const CodeObject* CodeObjects::find(backend::SourceId source, uint64_t module) c
   return found == modules_.end() ? nullptr : found->second;
 }
 
-std::vector<std::byte> CodeObjects::read(const CodeObject& object) const {
-  std::vector<std::byte> bytes(object.bytes);
-  return read_at(store_.get(), bytes, object.offset) ? bytes : std::vector<std::byte>();
+int CodeObjects::file(const CodeObject& object) {
+  const auto [known, is_new] = files_.try_emplace(&object);
+  if (!is_new) {
+    return known->second.get();
+  }
+  UniqueFd file(::memfd_create("gpuprof-code", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  auto from = static_cast<off_t>(object.offset);
+  for (uint64_t left = object.bytes; file && left > 0;) {
+    const ssize_t moved = ::sendfile(file.get(), store_.get(), &from, left);
+    if (moved <= 0) {
+      return -1;
+    }
+    left -= static_cast<uint64_t>(moved);
+  }
+  if (file && ::fcntl(file.get(), F_ADD_SEALS, GPUPROF_CODE_SEALS) == 0) {
+    release(object.offset, object.bytes);
+    known->second = std::move(file);
+  }
+  return known->second.get();
 }
 
-MappedCode CodeObjects::map(const CodeObject& object) const {
-  return {store_.get(), object.offset, object.bytes};
+std::vector<std::byte> CodeObjects::read(const CodeObject& object) {
+  std::vector<std::byte> bytes(object.bytes);
+  const int fd = file(object);
+  return fd >= 0 && read_at(fd, bytes, 0) ? bytes : std::vector<std::byte>();
 }
 
 }  // namespace gpuprof::record

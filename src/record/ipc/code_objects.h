@@ -21,7 +21,6 @@
 #include "backend/event_sink.h"
 #include "base/unique_fd.h"
 #include "record/ipc/handshake.h"
-#include "record/ipc/mapped_code.h"
 #include "record/memory_budget.h"
 
 namespace gpuprof::record {
@@ -61,9 +60,10 @@ class CodeObjects {
 
   [[nodiscard]] const CodeObject* find(backend::SourceId source, uint64_t module) const;
   // Returns the object's bytes; empty if they cannot be read.
-  [[nodiscard]] std::vector<std::byte> read(const CodeObject& object) const;
-  // The mapping and the object must not outlive this store.
-  [[nodiscard]] MappedCode map(const CodeObject& object) const;
+  std::vector<std::byte> read(const CodeObject& object);
+  // Returns a file that contains only the object, and that nobody can change; -1: it could not be made. Moves the
+  // object there, so its bytes are in memory once.
+  int file(const CodeObject& object);
   [[nodiscard]] size_t size() const { return objects_.size(); }
 
  private:
@@ -94,7 +94,7 @@ class CodeObjects {
   static Progress receive(Transfer& transfer);
   Progress copy(Transfer& transfer, uint64_t& turn_bytes);
   Progress finish(Transfer& transfer);
-  void release(const Transfer& transfer);
+  void release(uint64_t offset, uint64_t bytes);
 
   CodeLimits limits_;
   std::shared_ptr<MemoryBudget> memory_;
@@ -104,6 +104,7 @@ class CodeObjects {
   std::vector<Transfer> transfers_;
   std::map<Key, CodeObject> objects_;
   std::map<std::pair<backend::SourceId, uint64_t>, const CodeObject*> modules_;
+  std::map<const CodeObject*, UniqueFd> files_;  // of moved objects
   std::map<backend::SourceId, uint64_t> refused_;
   std::vector<std::byte> piece_;
 };

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "reader/remote_names.h"
 #include "record/process/profiler_libraries.h"
 #include "record/write/output_name.h"
 
@@ -35,7 +36,11 @@ void ProfileOutput::take_name() {
 }
 
 void ProfileOutput::begin(const backend::Backends& backends, LiveSums* live) {
-  sink_ = std::make_unique<ProfileSink>(file_->take_fd(), ProfilerLibraries::of(backends), memory_, live);
+  const auto names = [memory = memory_](symbolize::ReadingBudget& budget) -> std::unique_ptr<symbolize::FileNames> {
+    const auto count = [memory](int64_t change) { memory->add_elsewhere(change); };
+    return std::make_unique<reader::RemoteNames>(reader::Process::Options{.memory = count}, budget);
+  };
+  sink_ = std::make_unique<ProfileSink>(file_->take_fd(), ProfilerLibraries::of(backends), memory_, live, names);
 }
 
 void ProfileOutput::write(Correlator& correlator, const Channel& channel, const StackEngine* engine) {
@@ -62,7 +67,7 @@ void ProfileOutput::write_if_due(uint64_t now_ns, Correlator& correlator, const 
   }
 }
 
-Status ProfileOutput::finish(const Totals& totals, uint64_t end_ns, Signals& signals) {
+Status ProfileOutput::finish(const Totals& totals, uint64_t end_ns, Signals& signals, bool soon) {
   Batch last;
   last.end = profile::End{.end_ns = end_ns,
                           .launches = totals.launches,
@@ -72,7 +77,7 @@ Status ProfileOutput::finish(const Totals& totals, uint64_t end_ns, Signals& sig
                           .samples = totals.samples,
                           .lost = totals.lost_in_all()};
   sink_->put(std::move(last));
-  return sink_->finish(signals);
+  return sink_->finish(signals, soon);
 }
 
 }  // namespace gpuprof::record

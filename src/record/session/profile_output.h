@@ -36,7 +36,8 @@ class ProfileOutput {
   void write_if_due(uint64_t now_ns, Correlator& correlator, const Channel& channel, const StackEngine* engine);
   [[nodiscard]] bool failed() const { return sink_->failed(); }
   // Writes the END record and waits until the sink has written everything.
-  Status finish(const Totals& totals, uint64_t end_ns, Signals& signals);
+  // `soon`: within about a second, without the names that take longer.
+  Status finish(const Totals& totals, uint64_t end_ns, Signals& signals, bool soon);
 
   [[nodiscard]] OutputFile& file() { return *file_; }
   [[nodiscard]] const ProfileSink& sink() const { return *sink_; }

@@ -25,6 +25,7 @@
 namespace gpuprof::record {
 namespace {
 
+constexpr uint64_t kSoonNs = 1'000'000'000;
 constexpr int kMostWaitMs = 20;  // time between two checks of whether the writer thread has ended
 
 }  // namespace
@@ -34,10 +35,11 @@ constexpr int kMostWaitMs = 20;  // time between two checks of whether the write
 class ProfileSink::BatchWriter {
  public:
   BatchWriter(UniqueFd fd, ProfilerLibraries profiler_libraries, std::shared_ptr<MemoryBudget> memory,
-              const std::atomic<bool>& give_up, LiveSums* live)
+              const std::atomic<bool>& give_up, LiveSums* live, symbolize::MakeFileNames names)
       : out_(std::move(fd), &give_up, live),
         memory_(std::move(memory)),
-        stack_frames_(std::move(profiler_libraries), [memory = memory_] { return memory->room(); }) {
+        stack_frames_(std::move(profiler_libraries),
+                      {.room = [memory = memory_] { return memory->room(); }, .names = std::move(names)}) {
     out_.header();
   }
 
@@ -210,10 +212,13 @@ class ProfileSink::BatchWriter {
   }
 
   void add_left_out(const symbolize::ReadingBudget::LeftOut& left_out) {
-    const std::pair<const char*, uint64_t> counts[] = {
-        {"perf_maps", left_out.perf_maps},     {"debug_links", left_out.debug_links},
-        {"debug_infos", left_out.debug_infos}, {"symbol_tables", left_out.symbol_tables},
-        {"downloads", left_out.downloads},     {"addresses", left_out.addresses}};
+    const std::pair<const char*, uint64_t> counts[] = {{"perf_maps", left_out.perf_maps},
+                                                       {"debug_links", left_out.debug_links},
+                                                       {"debug_infos", left_out.debug_infos},
+                                                       {"symbol_tables", left_out.symbol_tables},
+                                                       {"downloads", left_out.downloads},
+                                                       {"addresses", left_out.addresses},
+                                                       {"files", left_out.files}};
     for (const auto& [what, count] : counts) {
       if (count > 0) {
         out_.add(profile::Meta{std::string("symbols.left_out.") + what, std::to_string(count)});
@@ -392,9 +397,9 @@ class ProfileSink::BatchWriter {
 };
 
 ProfileSink::ProfileSink(UniqueFd fd, ProfilerLibraries profiler_libraries, std::shared_ptr<MemoryBudget> memory,
-                         LiveSums* live)
+                         LiveSums* live, symbolize::MakeFileNames names)
     : writer_(std::make_unique<BatchWriter>(std::move(fd), std::move(profiler_libraries), std::move(memory), give_up_,
-                                            live)),
+                                            live, std::move(names))),
       thread_([this] { loop(); }) {}
 
 ProfileSink::~ProfileSink() {
@@ -450,13 +455,19 @@ bool ProfileSink::ended() const {
   return ended_;
 }
 
-Status ProfileSink::finish(Signals& signals) {
+Status ProfileSink::finish(Signals& signals, bool soon) {
   close();
+  if (soon) {
+    writer_->budget().end_at(monotonic_ns() + kSoonNs);
+  }
   for (int wait_ms = 1; !ended(); wait_ms = std::min(wait_ms * 2, kMostWaitMs)) {
     pollfd signal{signals.fd(), POLLIN, 0};
     ::poll(&signal, 1, wait_ms);
     while (const auto event = signals.next()) {
-      give_up_ = give_up_ || is_stop(event->signal);
+      if (is_stop(event->signal)) {
+        give_up_ = true;
+        writer_->budget().end_at(monotonic_ns());
+      }
     }
   }
   return finish();

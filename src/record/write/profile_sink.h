@@ -19,16 +19,18 @@
 #include "record/memory_budget.h"
 #include "record/process/profiler_libraries.h"
 #include "record/signals.h"
-#include "symbolize/reading_budget.h"
+#include "symbolize/symbolizer.h"
 
 namespace gpuprof::record {
 
 class ProfileSink {
  public:
   // Removes frames in `profiler_libraries` from the innermost end of stacks. Writes the losses that `memory` counts to
-  // the profile. `live` receives all records. It may be null, and must outlive this object.
+  // the profile. `live` receives all records. It may be null, and must outlive this object. `names` names the code of
+  // files; empty: they are read in this process.
   ProfileSink(UniqueFd fd, ProfilerLibraries profiler_libraries,
-              std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>(), LiveSums* live = nullptr);
+              std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>(), LiveSums* live = nullptr,
+              symbolize::MakeFileNames names = {});
   ~ProfileSink();
   ProfileSink(const ProfileSink&) = delete;
   ProfileSink& operator=(const ProfileSink&) = delete;
@@ -40,8 +42,8 @@ class ProfileSink {
   [[nodiscard]] size_t waiting() const;
 
   // Writes the remaining batches and ends the thread. Limits the time for symbolization. If the output is a pipe that
-  // nobody reads, a stop signal ends the wait.
-  Status finish(Signals& signals);
+  // nobody reads, a stop signal ends the wait. A stop signal also ends symbolization; with `soon`, a second does.
+  Status finish(Signals& signals, bool soon);
   Status finish();  // without signals: waits without a limit
 
   [[nodiscard]] uint64_t bytes_written() const;

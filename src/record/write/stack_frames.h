@@ -19,8 +19,8 @@ namespace gpuprof::record {
 class StackFrames {
  public:
   // `room` returns how many bytes of memory may still be used to read files.
-  explicit StackFrames(ProfilerLibraries profiler_libraries, symbolize::ReadingBudget::Headroom room = {})
-      : profiler_libraries_(std::move(profiler_libraries)), symbolizer_({.room = std::move(room)}) {}
+  explicit StackFrames(ProfilerLibraries profiler_libraries, const symbolize::SymbolizerOptions& options = {})
+      : profiler_libraries_(std::move(profiler_libraries)), symbolizer_(options) {}
 
   void add(const NewCode& code);  // call it before of() for stacks that contain the code
   void forget(profile::ProcessId process);

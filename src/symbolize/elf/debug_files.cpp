@@ -1,14 +1,10 @@
 #include "symbolize/elf/debug_files.h"
 
-#include <dlfcn.h>
-
 #include <array>
-#include <cstdlib>
 #include <cstring>
 #include <span>
 #include <string_view>
 
-#include "base/clock.h"
 #include "base/text/hex.h"
 
 namespace gpuprof::symbolize {
@@ -75,21 +71,15 @@ std::optional<Link> debug_link(const ElfImage& image) {
 
 class Finder {
  public:
-  Finder(const ElfImage& image, const DebugSearch& search, ReadingBudget& budget) : image_(image), budget_(budget) {
-    if (search.target) {
-      roots_.push_back(*search.target);
-    }
-    if (search.target && search.target->root_fd != kOwnRoot) {
-      roots_.push_back({kOwnRoot, search.target->rights});
-    }
-  }
+  Finder(const ElfImage& image, DebugFileOpener& files, ReadingBudget& budget)
+      : image_(image), files_(files), budget_(budget) {}
 
-  // Tries `path` in every root. Checks `crc` if the module or the found file has no build id.
+  // Tries `path` in both roots. The target chose the name, so its root comes first. Checks `crc` if the module or the
+  // found file has no build id.
   bool attempt(const std::string& path, const uint32_t* crc) {
-    for (const FileAccess& root : roots_) {
-      UniqueFd fd = open_regular(root, path);
-      if (fd && accept(fd, crc)) {
-        found = {std::move(fd), path, root.root_fd != kOwnRoot};
+    for (const bool in_target_root : {true, false}) {
+      found = files_.open(path, in_target_root);
+      if (found.fd && accept(found.fd, crc)) {
         return true;
       }
     }
@@ -112,43 +102,18 @@ class Finder {
   }
 
   const ElfImage& image_;
+  DebugFileOpener& files_;
   ReadingBudget& budget_;
-  std::vector<FileAccess> roots_;
 };
-
-bool is_debuginfod_wanted(const std::string& build_id) {
-  const char* servers = std::getenv("DEBUGINFOD_URLS");
-  return servers != nullptr && *servers != '\0' && !build_id.empty();
-}
-
-// Opens libdebuginfod with dlopen, because it loads a network library that most runs do not need.
-UniqueFd ask_debuginfod(const std::string& build_id) {
-  using Begin = void* (*)();
-  using Find = int (*)(void*, const unsigned char*, int, char**);
-  using End = void (*)(void*);
-  void* library = ::dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    return UniqueFd{};
-  }
-  const auto begin = reinterpret_cast<Begin>(::dlsym(library, "debuginfod_begin"));
-  const auto find = reinterpret_cast<Find>(::dlsym(library, "debuginfod_find_debuginfo"));
-  const auto end = reinterpret_cast<End>(::dlsym(library, "debuginfod_end"));
-  UniqueFd fd;
-  if (begin != nullptr && find != nullptr && end != nullptr) {
-    if (void* client = begin(); client != nullptr) {
-      // A length of 0 means that the build id is text.
-      fd.reset(find(client, reinterpret_cast<const unsigned char*>(build_id.c_str()), 0, nullptr));
-      end(client);
-    }
-  }
-  return fd;
-}
 
 }  // namespace
 
 DebugFile find_debug_file(const ElfImage& image, const std::string& path, const DebugSearch& search,
                           ReadingBudget& budget) {
-  Finder finder(image, search, budget);
+  if (search.files == nullptr) {
+    return {};
+  }
+  Finder finder(image, *search.files, budget);
   const std::string& id = image.build_id();
   if (id.size() > 2) {
     for (const std::string& directory : search.directories) {
@@ -169,13 +134,7 @@ DebugFile find_debug_file(const ElfImage& image, const std::string& path, const 
       }
     }
   }
-  DebugFile downloaded;
-  if (search.debuginfod && is_debuginfod_wanted(id) && budget.may_download()) {
-    const uint64_t begun = monotonic_ns();
-    downloaded.fd = ask_debuginfod(id);
-    budget.downloaded(monotonic_ns() - begun);
-  }
-  return downloaded;
+  return id.empty() ? DebugFile() : search.files->download(id);
 }
 
 DebugFile find_alternate_file(const ElfImage& debug_image, const DebugFile& debug_file, const DebugSearch& search) {
@@ -198,15 +157,15 @@ DebugFile find_alternate_file(const ElfImage& debug_image, const DebugFile& debu
       candidates.push_back(directory + "/.build-id/" + id.substr(0, 2) + '/' + id.substr(2) + ".debug");
     }
   }
-  if (!search.target) {
+  if (search.files == nullptr) {
     return {};
   }
-  const FileAccess access = debug_file.in_target_root ? *search.target : FileAccess{kOwnRoot, search.target->rights};
   for (const std::string& candidate : candidates) {
-    UniqueFd fd = candidate.starts_with('/') ? open_regular(access, candidate) : UniqueFd{};
-    const std::optional<ElfImage> image = fd ? ElfImage::parse(ByteSource::file(fd.get())) : std::nullopt;
+    DebugFile file =
+        candidate.starts_with('/') ? search.files->open(candidate, debug_file.in_target_root) : DebugFile();
+    const std::optional<ElfImage> image = file.fd ? ElfImage::parse(ByteSource::file(file.fd.get())) : std::nullopt;
     if (image && image->build_id() == id) {
-      return {std::move(fd), candidate, debug_file.in_target_root};
+      return file;
     }
   }
   return {};

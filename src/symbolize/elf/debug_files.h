@@ -8,22 +8,33 @@
 #include "base/unique_fd.h"
 #include "symbolize/elf/elf_image.h"
 #include "symbolize/reading_budget.h"
-#include "symbolize/safe_open.h"
 
 namespace gpuprof::symbolize {
 
 struct DebugFile {
-  UniqueFd fd;  // closed if no file was found
+  UniqueFd fd;        // closed if no file was found
+  bool ours = false;  // as counts_as_ours() says
   std::string path;
   bool in_target_root = false;  // otherwise, `path` is in gpuprof's root directory
 };
 
+// Opens the files that ELF files name.
+class DebugFileOpener {
+ public:
+  DebugFileOpener() = default;
+  DebugFileOpener(const DebugFileOpener&) = delete;
+  DebugFileOpener& operator=(const DebugFileOpener&) = delete;
+  virtual ~DebugFileOpener() = default;
+
+  // Opens a file by its absolute path in one of the two root directories.
+  virtual DebugFile open(const std::string& path, bool in_target_root) = 0;
+  // Asks the debuginfod servers. Takes seconds.
+  virtual DebugFile download(const std::string& build_id) = 0;
+};
+
 struct DebugSearch {
-  std::vector<std::string> directories;  // absolute paths, for example "/usr/lib/debug"
-  // The target chose the names, so the target's root is searched before gpuprof's own, and all files are opened with
-  // the target's rights. nullopt: no file may be opened.
-  std::optional<FileAccess> target = FileAccess{};
-  bool debuginfod = false;  // also ask the servers in DEBUGINFOD_URLS, if libdebuginfod is installed
+  std::vector<std::string> directories = {"/usr/lib/debug"};  // absolute paths
+  DebugFileOpener* files = nullptr;                           // null: no file may be opened
 };
 
 // Searches by build id (DIRECTORY/.build-id/ab/cdef.debug), by .gnu_debuglink (beside the file, in .debug/, below

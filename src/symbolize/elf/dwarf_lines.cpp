@@ -286,7 +286,7 @@ bool DwarfLines::State::begin(const ElfImage& image, int fd, const DebugFile& de
     return false;
   }
   Elf_Cmd command = ELF_C_READ;
-  trusted = counts_as_ours(fd);
+  trusted = debug_file.ours;
   if (is_trusted(fd) && packed > std::min(kMaxReadBytes, budget.room() / 2)) {
     command = ELF_C_READ_MMAP;
   } else if (packed > kMaxReadBytes) {
@@ -313,7 +313,7 @@ bool DwarfLines::State::begin_alternate(const ElfImage& image, const DebugFile& 
   }
   const auto [alternate_packed, alternate_unpacked] = debug_bytes(*alternate_image);
   if (alternate_packed > kMaxReadBytes || alternate_unpacked > kMaxUnpackedBytes ||
-      !budget.take_debug_info(alternate_packed + alternate_unpacked, counts_as_ours(alternate_file.fd.get()))) {
+      !budget.take_debug_info(alternate_packed + alternate_unpacked, alternate_file.ours)) {
     return false;
   }
   alternate_elf.reset(elf_begin(alternate_file.fd.get(), ELF_C_READ, nullptr));

@@ -152,10 +152,10 @@ const ElfSection* ElfImage::section_at(uint64_t vaddr) const {
   return found == sections_.end() ? nullptr : &*found;
 }
 
-std::optional<uint64_t> ElfImage::vaddr_of(uint64_t file_offset, uint64_t mapping_offset) const {
+std::optional<uint64_t> vaddr_in(const std::vector<Elf64_Phdr>& segments, uint64_t file_offset, uint64_t mapping_offset) {
   const Elf64_Phdr* best = nullptr;
   int best_score = 0;
-  for (const Elf64_Phdr& segment : segments_) {
+  for (const Elf64_Phdr& segment : segments) {
     if (segment.p_type != PT_LOAD || file_offset < page_floor(segment.p_offset)) {
       continue;
     }

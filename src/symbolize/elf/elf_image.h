@@ -20,6 +20,10 @@ struct ElfSection {
   [[nodiscard]] bool has_bytes() const { return header.sh_type != SHT_NOBITS && header.sh_type != SHT_NULL; }
 };
 
+// Returns the virtual address of the byte at `file_offset` in a file's executable segment. `mapping_offset`, the file
+// offset of the mapping, distinguishes two segments that share a page of the file.
+std::optional<uint64_t> vaddr_in(const std::vector<Elf64_Phdr>& segments, uint64_t file_offset, uint64_t mapping_offset);
+
 class ElfImage {
  public:
   // nullopt: `source` does not start with the header of a 64-bit little-endian ELF file.
@@ -32,9 +36,11 @@ class ElfImage {
   [[nodiscard]] const ElfSection* section_of_type(uint32_t type) const;
   [[nodiscard]] const std::string& build_id() const { return build_id_; }  // lower-case hex; empty if the file has none
 
-  // Returns the virtual address of the byte at `file_offset` in the file's executable segment. `mapping_offset`, the
-  // file offset of the mapping, distinguishes two segments that share a page of the file.
-  [[nodiscard]] std::optional<uint64_t> vaddr_of(uint64_t file_offset, uint64_t mapping_offset) const;
+  [[nodiscard]] const std::vector<Elf64_Phdr>& segments() const { return segments_; }  // PT_LOAD and PT_NOTE
+  // See vaddr_in().
+  [[nodiscard]] std::optional<uint64_t> vaddr_of(uint64_t file_offset, uint64_t mapping_offset) const {
+    return vaddr_in(segments_, file_offset, mapping_offset);
+  }
 
   // Returns the file offset of the byte at a virtual address in an executable segment.
   [[nodiscard]] std::optional<uint64_t> code_offset_of(uint64_t vaddr) const;
@@ -48,7 +54,7 @@ class ElfImage {
   void find_build_id();
 
   ByteSource source_;
-  std::vector<Elf64_Phdr> segments_;  // PT_LOAD and PT_NOTE
+  std::vector<Elf64_Phdr> segments_;
   std::vector<ElfSection> sections_;
   std::string build_id_;
 };

@@ -6,6 +6,7 @@
 
 #include "symbolize/elf/plt.h"
 #include "symbolize/elf/unwind_functions.h"
+#include "symbolize/symbolizer.h"
 
 #if __has_include(<lzma.h>)
 #include <lzma.h>
@@ -17,8 +18,6 @@ namespace {
 
 constexpr uint64_t kMaxMiniDebugInfo = 64 << 20;
 constexpr uint64_t kMaxUnpacker = uint64_t{256} << 20;  // limit of the unpacker's own memory
-constexpr size_t kMaxCached = 1 << 20;
-constexpr uint64_t kMinHeadroomToCache = 32 << 20;
 
 #ifdef GPUPROF_HAVE_LZMA
 // Unpacks an .xz stream. Returns an empty vector on an error, if the result exceeds `most` bytes, or if the unpacker
@@ -64,7 +63,7 @@ std::string address_name(std::string_view module, uint64_t address) {
   return name;
 }
 
-std::unique_ptr<ElfModule> ElfModule::of_file(std::shared_ptr<MappedFile> file, const DebugSearch& search,
+std::unique_ptr<ElfModule> ElfModule::of_file(std::shared_ptr<MappedFile> file, bool ours, const DebugSearch& search,
                                               ReadingBudget& budget) {
   if (!file || !file->fd) {
     return nullptr;
@@ -76,10 +75,10 @@ std::unique_ptr<ElfModule> ElfModule::of_file(std::shared_ptr<MappedFile> file, 
   }
   module->name_ = file->path;
   module->file_ = std::move(file);
+  module->ours_ = ours;
   module->search_ = search;
   module->load_symbols();
-  // The caller may close root_fd, which `target` contains, after this call.
-  module->search_.target.reset();
+  module->search_.files = nullptr;
   return module;
 }
 
@@ -126,7 +125,7 @@ void ElfModule::load_mini_debug_info() {
     return;
   }
   mini_debug_info_ = unpack_xz(packed, most, std::min(kMaxUnpacker, part));
-  if (!budget_.take_debug_info(mini_debug_info_.size(), counts_as_ours(file_->fd.get()))) {
+  if (!budget_.take_debug_info(mini_debug_info_.size(), ours_)) {
     mini_debug_info_ = {};
   }
   if (const std::optional<ElfImage> image = ElfImage::parse(ByteSource::memory(mini_debug_info_)); image) {
@@ -135,40 +134,22 @@ void ElfModule::load_mini_debug_info() {
 #endif
 }
 
-void ElfModule::load_dwarf(const ProcessMaps& maps) {
+void ElfModule::load_dwarf(DebugFileOpener* files) {
   dwarf_tried_ = true;
   DebugSearch search = search_;
-  search.target = maps.file_access();
+  search.files = files;
   if (DwarfLines::present_in(*image_)) {
-    DebugFile self;
-    self.path = name_;
-    self.in_target_root = true;
+    const DebugFile self{.fd = {}, .ours = ours_, .path = name_, .in_target_root = true};
     dwarf_ = DwarfLines::open(*image_, file_->fd.get(), self, search, budget_);
   } else if (debug_image_ && DwarfLines::present_in(*debug_image_)) {
     dwarf_ = DwarfLines::open(*debug_image_, debug_file_.fd.get(), debug_file_, search, budget_);
   }
 }
 
-const std::vector<SymbolizedFrame>* ElfModule::known_frames(uint64_t vaddr) const {
-  const auto cached = cache_.find(vaddr);
-  return cached == cache_.end() ? nullptr : &cached->second;
-}
-
-const std::vector<SymbolizedFrame>& ElfModule::frames(uint64_t vaddr, const ProcessMaps& maps) {
-  const auto cached = cache_.find(vaddr);
-  if (cached != cache_.end()) {
-    return cached->second;
-  }
+std::vector<SymbolizedFrame> ElfModule::frames(uint64_t vaddr, DebugFileOpener* files) {
   if (!dwarf_tried_) {
-    load_dwarf(maps);
+    load_dwarf(files);
   }
-  if (cache_.size() >= kMaxCached || budget_.room() < kMinHeadroomToCache) {
-    cache_.clear();
-  }
-  return cache_.emplace(vaddr, make_frames(vaddr)).first->second;
-}
-
-std::vector<SymbolizedFrame> ElfModule::make_frames(uint64_t vaddr) {
   SymbolizedFrame outermost;
   outermost.module = name_;
   outermost.build_id = image_->build_id();

@@ -4,22 +4,22 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "symbolize/elf/debug_files.h"
 #include "symbolize/elf/dwarf_lines.h"
 #include "symbolize/elf/elf_image.h"
 #include "symbolize/elf/elf_symbols.h"
+#include "symbolize/file_names.h"
 #include "symbolize/process_maps.h"
-#include "symbolize/symbolizer.h"
 
 namespace gpuprof::symbolize {
 
 class ElfModule {
  public:
-  // Null if the file is not open or not ELF. The module keeps `file` and a reference to `budget`.
-  static std::unique_ptr<ElfModule> of_file(std::shared_ptr<MappedFile> file, const DebugSearch& search,
+  // Null if the file is not open or not ELF. The module keeps `file` and a reference to `budget`, but not
+  // `search.files`. `ours`: as counts_as_ours() says.
+  static std::unique_ptr<ElfModule> of_file(std::shared_ptr<MappedFile> file, bool ours, const DebugSearch& search,
                                             ReadingBudget& budget);
   // Makes the module of an ELF image in memory, such as the vdso.
   static std::unique_ptr<ElfModule> of_memory(std::vector<uint8_t> bytes, std::string name, ReadingBudget& budget);
@@ -29,11 +29,9 @@ class ElfModule {
     return image_->vaddr_of(file_offset, mapping_offset);
   }
 
-  // Returns the frames at a virtual address, outermost first; never empty. Valid until the next call. `maps` belongs to
-  // the address's process, and opens the files that the DWARF names.
-  const std::vector<SymbolizedFrame>& frames(uint64_t vaddr, const ProcessMaps& maps);
-  // Returns the cached frames of an earlier frames() call, else null.
-  [[nodiscard]] const std::vector<SymbolizedFrame>* known_frames(uint64_t vaddr) const;
+  // Returns the frames at a virtual address, outermost first; never empty. `files` opens the files that the DWARF
+  // names; null: none.
+  std::vector<SymbolizedFrame> frames(uint64_t vaddr, DebugFileOpener* files);
 
   [[nodiscard]] const std::string& build_id() const { return image_->build_id(); }
 
@@ -41,13 +39,13 @@ class ElfModule {
   explicit ElfModule(ReadingBudget& budget) : budget_(budget) {}
   void load_symbols();
   void load_mini_debug_info();
-  void load_dwarf(const ProcessMaps& maps);
-  std::vector<SymbolizedFrame> make_frames(uint64_t vaddr);
+  void load_dwarf(DebugFileOpener* files);
   std::string plt_name(uint64_t vaddr);
 
   ReadingBudget& budget_;
   std::string name_;
   std::shared_ptr<MappedFile> file_;
+  bool ours_ = false;
   std::vector<uint8_t> memory_;
   DebugSearch search_;
   std::optional<ElfImage> image_;
@@ -57,7 +55,6 @@ class ElfModule {
   SymbolTable symbols_;
   bool dwarf_tried_ = false;
   std::unique_ptr<DwarfLines> dwarf_;
-  std::unordered_map<uint64_t, std::vector<SymbolizedFrame>> cache_;
 };
 
 // Returns "[libfoo.so+0x12ab]", the name of an address without a symbol. frames() passes the address at

@@ -138,9 +138,9 @@ std::optional<Disassembler> Disassembler::find(std::string_view search_path) {
 }
 
 std::vector<GpuInstruction> Disassembler::run(std::span<const std::byte> cubin, const CubinFunction& function,
-                                              const Owner& owner, const Limits& limits) const {
+                                              const Limits& limits) const {
   const std::string index = std::to_string(function.symbol);
-  return parse_disassembly(run_on_code(program_, {"-c", "-fun", index, std::string(kCodeFile)}, cubin, owner, limits),
+  return parse_disassembly(run_on_code(program_, {"-c", "-fun", index, std::string(kCodeFile)}, cubin, limits),
                            function);
 }
 

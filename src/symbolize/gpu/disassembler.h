@@ -29,7 +29,6 @@ std::vector<GpuInstruction> parse_disassembly(std::string_view text, const Cubin
 
 class Disassembler {
  public:
-  using Owner = CodeOwner;
   using Limits = ReaderLimits;
 
   // Finds nvdisasm in a search path like PATH: in its first absolute folder with an executable nvdisasm.
@@ -41,11 +40,7 @@ class Disassembler {
   // Returns the instructions of `function`, which must be from CubinLines::functions() of the same cubin. If nvdisasm
   // fails or a limit is reached, returns only the first instructions, or none. Runs it with run_on_code().
   [[nodiscard]] std::vector<GpuInstruction> run(std::span<const std::byte> cubin, const CubinFunction& function,
-                                                const Owner& owner, const Limits& limits) const;
-  [[nodiscard]] std::vector<GpuInstruction> run(std::span<const std::byte> cubin, const CubinFunction& function,
-                                                const Owner& owner) const {
-    return run(cubin, function, owner, Limits());
-  }
+                                                const Limits& limits) const;
 
  private:
   std::string program_;

@@ -157,11 +157,11 @@ std::string find_xe_assembler() {
   return path;
 }
 
-bool disassemble_xe(GpuPlatform platform, int code, int output) {
+bool disassemble_xe(GpuPlatform platform, const std::function<bool()>& confine, int code, int output) {
   constexpr size_t kLong = 16;
   constexpr size_t kCompact = 8;
   Library library(platform);
-  if (!library.usable()) {
+  if (!library.usable() || !confine()) {
     return false;
   }
   std::vector<uint8_t> bytes = read_code(code);
@@ -200,12 +200,16 @@ std::vector<GpuInstruction> parse_xe_disassembly(std::string_view text) {
 }
 
 std::vector<GpuInstruction> xe_instructions(std::span<const std::byte> kernel, GpuPlatform platform,
-                                            const CodeOwner& owner, const ReaderLimits& limits) {
+                                            const ReaderLimits& limits) {
   if (platform == GpuPlatform::unknown || kernel.empty() || kernel.size() > kMaxCode) {
     return {};
   }
   const std::vector<std::string> arguments = {std::string(kDisassembleXe), std::string(platform_name(platform))};
-  return parse_xe_disassembly(run_on_code("/proc/self/exe", arguments, kernel, owner, limits));
+  return parse_xe_disassembly(run_on_code(std::string(kOwnProgram), arguments, kernel, limits));
+}
+
+GpuPlatform platform_of(uint64_t number) {
+  return number <= static_cast<uint64_t>(GpuPlatform::xe3) ? static_cast<GpuPlatform>(number) : GpuPlatform::unknown;
 }
 
 GpuPlatform platform_of(std::string_view name) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,17 +22,18 @@ inline constexpr std::string_view kDisassembleXe = "disassemble-xe";
 // Returns the path of the library, or an empty string if it is not installed.
 std::string find_xe_assembler();
 
-// Runs in the separate process. Loads the library, and prints "OFFSET<tab>TEXT" for each instruction in the file
-// `code`. Returns false if the library is missing or does not support the platform.
-bool disassemble_xe(GpuPlatform platform, int code, int output);
+// Runs in the separate process. Loads the library, calls `confine`, and prints "OFFSET<tab>TEXT" for each instruction
+// in the file `code`. Returns false if `confine` does, or if the library is missing or does not support the platform.
+bool disassemble_xe(GpuPlatform platform, const std::function<bool()>& confine, int code, int output);
 
 std::vector<GpuInstruction> parse_xe_disassembly(std::string_view text);
 
 // Returns the instructions of a kernel. Returns only the first ones, or none, if the library is missing or fails.
 std::vector<GpuInstruction> xe_instructions(std::span<const std::byte> kernel, GpuPlatform platform,
-                                            const CodeOwner& owner, const ReaderLimits& limits);
+                                            const ReaderLimits& limits);
 
-// Returns the platform with this platform_name().
+// Returns the platform with this platform_name(), or with this number.
 GpuPlatform platform_of(std::string_view name);
+GpuPlatform platform_of(uint64_t number);
 
 }  // namespace gpuprof::symbolize

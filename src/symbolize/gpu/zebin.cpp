@@ -310,8 +310,7 @@ std::unique_ptr<Zebin> Zebin::parse(std::span<const std::byte> from, ReadingBudg
     state->file = file_with(bytes.all());
     state->image = state->file ? ElfImage::parse(ByteSource::file(state->file.get())) : std::nullopt;
     // Do not open other files that the DWARF names.
-    const DebugSearch nowhere = {.directories = {}, .target = std::nullopt, .debuginfod = false};
-    state->dwarf = state->image ? DwarfLines::open(*state->image, state->file.get(), {}, nowhere, budget) : nullptr;
+    state->dwarf = state->image ? DwarfLines::open(*state->image, state->file.get(), {}, {}, budget) : nullptr;
   }
   return std::unique_ptr<Zebin>(new Zebin(std::move(state)));
 }

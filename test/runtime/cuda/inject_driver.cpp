@@ -8,9 +8,17 @@
 #include <vector>
 
 #include "base/files/path.h"
+#include "base/process/stranger.h"
+#include "reader/process.h"
+#include "reader/serve.h"
 #include "record/attach/inject.h"
 
 int main(int argc, char** argv) {
+  // It is also the process that reads files for itself.
+  if (argc == 2 && argv[1] == gpuprof::reader::kReadCommand) {
+    gpuprof::reader::serve(gpuprof::kDataFd, {});
+    return 0;
+  }
   if (argc != 5) {
     std::fprintf(stderr, "usage: inject_driver PID LIBRARY SOCKET TOKEN\n");
     return 2;

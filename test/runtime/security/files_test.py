@@ -3,8 +3,10 @@
 
 import json
 import os
+import signal
 import struct
 import subprocess
+import time
 import zlib
 
 import rig
@@ -72,9 +74,10 @@ SEGMENT.put(memory, "state", STATE_FINISHED)
 """
 
 
-def elf(function, debug_link=None):
-    """Returns an ELF file with a function at 0x1000. `debug_link`: (name, checksum) of its debug file."""
-    names = b"\0.symtab\0.strtab\0.gnu_debuglink\0.text\0"
+def elf(function, debug_link=None, dwarf=()):
+    """Returns an ELF file with a function at 0x1000. `debug_link`: (name, checksum) of its debug file. `dwarf`: a list of
+    (name, bytes) of sections."""
+    names = b"\0.symtab\0.strtab\0.gnu_debuglink\0.text\0" + b"".join(name.encode() + b"\0" for name, _ in dwarf)
     strings = b"\0" + function.encode() + b"\0"
     symbols = bytes(24) + struct.pack("<IBBHQQ", 1, 0x12, 0, 5, 0x1000, 0x100)
     link = b""
@@ -82,15 +85,16 @@ def elf(function, debug_link=None):
         link = debug_link[0].encode() + b"\0"
         link += b"\0" * (-len(link) % 4) + struct.pack("<I", debug_link[1])
     parts, at = [], 0x2000
-    for part in (names, strings, symbols, link):
+    contents = [names, strings, symbols, link, *(part for _, part in dwarf)]
+    for part in contents:
         parts.append((at, len(part)))
         at += (len(part) + 15) // 16 * 16
     header = bytes.fromhex("7f454c4602010100") + bytes(8)
-    header += struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, at, 0, 64, 56, 1, 64, 6, 4)
+    header += struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, at, 0, 64, 56, 1, 64, 6 + len(dwarf), 4)
     segment = struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, 0x2000, 0x2000, 0x1000)
     body = bytearray(at)
     body[:len(header) + len(segment)] = header + segment
-    for (place, size), part in zip(parts, (names, strings, symbols, link)):
+    for (place, size), part in zip(parts, contents):
         body[place:place + size] = part
     kinds = [("", 0, 0, 0, 0), (".symtab", 2, 2, 2, 24), (".strtab", 3, 1, 0, 0), (".gnu_debuglink", 1, 3, 0, 0),
              (".shstrtab", 3, 0, 0, 0), (".text", 1, None, 0, 0)]
@@ -102,10 +106,21 @@ def elf(function, debug_link=None):
         if name == ".symtab":
             section_link = 2
         sections += struct.pack("<IIQQQQIIQQ", offset, kind, flags, address, place, size, section_link, 0, 8, entry)
+    for (name, _), (place, size) in zip(dwarf, parts[4:]):
+        sections += struct.pack("<IIQQQQIIQQ", names.find(name.encode() + b"\0"), 1, 0, 0, place, size, 0, 0, 1, 0)
     return bytes(body) + sections
 
 
-class Files(rig.RuntimeTest):
+def endless_dwarf():
+    """Returns sections of 2 MiB that take hours to read: a thousand units share a list of ranges that are all empty."""
+    abbreviations = bytes([1, 0x11, 0, 0x55, 0x17, 0, 0, 0])  # a unit without children, with DW_AT_ranges
+    unit = struct.pack("<HIB", 4, 0, 8) + b"\1" + struct.pack("<I", 0)
+    units = (struct.pack("<I", len(unit)) + unit) * 50_000
+    return [(".debug_abbrev", abbreviations), (".debug_info", units),
+            (".debug_ranges", struct.pack("<QQ", 0, 1) * 65_536 + bytes(16))]
+
+
+class Recorded(rig.RuntimeTest):
     def setUp(self):
         super().setUp()
         scratch = strangers.Scratch()
@@ -146,6 +161,8 @@ class Files(rig.RuntimeTest):
         """Returns {kernel: frames}."""
         return {work.name: profile.stacks[work.ustack] for work, _ in profile.measured("GPU")}
 
+
+class Files(Recorded):
     @strangers.needed
     def test_a_file_that_the_target_cannot_read_gives_no_names(self):
         plain = self.put("plain.so", elf("plain_function"))
@@ -227,6 +244,100 @@ class Files(rig.RuntimeTest):
             self.assertEqual(run.returncode, 0, stderr)
             self.assertEqual(os.path.exists(directory) and bool(os.listdir(directory)), made, stderr)
         self.assertEqual(os.listdir(precious), [])
+
+
+class ReaderProcess(Recorded):
+    """The process that reads a target's files for root's recorder."""
+
+    def start(self, modules):
+        """Starts a recording that needs this process. Returns (recorder, pid of the process)."""
+        plan = {"modules": modules, "anonymous": False, "perf_map": 0}
+        recorder = self.start_recorder([rig.GPUPROF, "record", "-o", self.profile_path, "--user", strangers.victim().name,
+                                        "--stacks=inproc", "--", strangers.sys_python(), "-c",
+                                        CLIENT + "\ntime.sleep(300)", json.dumps(plan)])
+        return recorder, self.wait_for_reader(recorder)
+
+    def wait_for_reader(self, recorder, before=None):
+        self.assertTrue(rig.wait_for(lambda: self.reader_of(recorder.pid) not in (None, before)))
+        return self.reader_of(recorder.pid)
+
+    def start_recorder(self, command):
+        output = open(os.path.join(self.folder, "stderr"), "w+b")
+        self.addCleanup(output.close)
+        recorder = subprocess.Popen(command, cwd="/", stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        self.addCleanup(recorder.wait)
+        self.addCleanup(recorder.kill)
+        return recorder
+
+    @staticmethod
+    def reader_of(parent):
+        children = []
+        for task in os.listdir(f"/proc/{parent}/task"):
+            with open(f"/proc/{parent}/task/{task}/children", encoding="ascii") as file:
+                children += file.read().split()
+        for pid in children:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                is_reader = b"read-for-recorder" in file.read()
+            with open(f"/proc/{pid}/status", encoding="ascii") as file:
+                if is_reader and "Seccomp:\t2" in file.read():
+                    return int(pid)
+        return None
+
+    @strangers.needed
+    def test_it_has_no_rights_and_shares_nothing_with_root(self):
+        recorder, reader = self.start([self.put("endless.so", elf("function", dwarf=endless_dwarf()))])
+        with open(f"/proc/{reader}/status", encoding="ascii") as file:
+            status = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+        users = {int(number) for number in status["Uid"].split() + status["Gid"].split()}
+        self.assertEqual(len(users), 1)
+        self.assertGreaterEqual(users.pop(), 0x70000000)
+        self.assertEqual(status["Groups"].strip(), "")
+        self.assertEqual((status["NoNewPrivs"], int(status["CapEff"], 16), int(status["CapPrm"], 16)), ("1", 0, 0))
+        self.assertEqual(os.getsid(reader), reader)
+        self.assertEqual(os.readlink(f"/proc/{reader}/cwd"), "/")
+        self.assertEqual({os.readlink(f"/proc/{reader}/fd/{number}") for number in range(3)}, {"/dev/null"})
+        with open(f"/proc/{reader}/environ", "rb") as file:
+            self.assertEqual(file.read(), b"LC_ALL=C\0")
+        for user in (strangers.victim(), strangers.stranger()):
+            attack = user.python(
+                "import ctypes, os, sys\n"
+                "pid = int(sys.argv[1])\n"
+                "def kill(): os.kill(pid, 0)\n"
+                "def memory(): open(f'/proc/{pid}/mem')\n"
+                "def files(): os.listdir(f'/proc/{pid}/fd')\n"
+                "def trace():\n"
+                "    if ctypes.CDLL(None, use_errno=True).ptrace(0x4206, pid, 0, 0) != 0: raise OSError\n"
+                "for way in (kill, memory, files, trace):\n"
+                "    try: way(); print(way.__name__)\n"
+                "    except OSError: pass\n", str(reader), capture_output=True, text=True)
+            self.assertEqual((attack.stdout, attack.returncode), ("", 0), attack.stderr)
+        recorder.kill()
+
+    @strangers.needed
+    def test_a_file_that_takes_hours_to_read_does_not_delay_the_end(self):
+        recorder, _ = self.start([self.put("endless.so", elf("function", dwarf=endless_dwarf()))])
+        begun = time.monotonic()
+        recorder.send_signal(signal.SIGTERM)
+        recorder.wait(timeout=60)
+        self.assertLess(time.monotonic() - begun, 12, "2 s, and 10 s for a busy machine")
+        profile = rig.Profile(self.profile_path)
+        self.assertRegex(self.frames_of(profile)["kernel_1"][0].name, r"^\[endless\.so\+0x1010\]$")
+        self.assertEqual(profile.meta()["symbols.left_out.addresses"], ["1"])
+        self.assertEqual(profile.end()["gpu_records"], 1)
+
+    @strangers.needed
+    def test_another_file_is_read_after_the_process_was_killed(self):
+        recorder, reader = self.start([self.put("endless.so", elf("function", dwarf=endless_dwarf())),
+                                       self.put("good.so", elf("good_function"))])
+        os.kill(reader, signal.SIGSEGV)
+        self.wait_for_reader(recorder, before=reader)
+        recorder.send_signal(signal.SIGINT)
+        recorder.wait(timeout=60)
+        profile = rig.Profile(self.profile_path)
+        self.assertEqual(self.frames_of(profile)["kernel_2"][0].name, "good_function")
+        self.assertEqual(profile.meta()["symbols.left_out.files"], ["1"])
+        with open(os.path.join(self.folder, "stderr"), encoding="utf-8", errors="replace") as file:
+            self.assertRegex(file.read(), r"the process that reads \S*endless\.so ended: its functions have no names")
 
 
 class Commits(rig.RuntimeTest):

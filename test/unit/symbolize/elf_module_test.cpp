@@ -32,17 +32,16 @@ std::shared_ptr<MappedFile> file_with(const std::vector<uint8_t>& bytes) {
 // Looks up addresses all over the file. Any answer is fine, as long as the calls return.
 void exercise(const std::vector<uint8_t>& bytes) {
   ReadingBudget budget;
-  const ProcessMaps maps(static_cast<uint32_t>(::getpid()), nullptr);
-  const auto module = ElfModule::of_file(file_with(bytes), DebugSearch{}, budget);
+  const auto module = ElfModule::of_file(file_with(bytes), true, {}, budget);
   if (!module) {
     return;
   }
   for (uint64_t offset = 0; offset < 0x2000; offset += 0x35) {
     if (const auto vaddr = module->vaddr_of(offset, offset & ~uint64_t{4095})) {
-      CHECK_FALSE(module->frames(*vaddr, maps).empty());
+      CHECK_FALSE(module->frames(*vaddr, nullptr).empty());
     }
   }
-  CHECK_FALSE(module->frames(~uint64_t{0}, maps).empty());
+  CHECK_FALSE(module->frames(~uint64_t{0}, nullptr).empty());
 }
 
 TEST_CASE("truncated and damaged files are read without a crash") {
@@ -91,26 +90,24 @@ TEST_CASE("truncated and damaged files are read without a crash") {
 
 TEST_CASE("a file that shrinks while it is in use loses its names") {
   ReadingBudget budget;
-  const ProcessMaps maps(static_cast<uint32_t>(::getpid()), nullptr);
   const auto file = file_with(bytes_of(fixture("chain_full.so")));
-  const auto module = ElfModule::of_file(file, DebugSearch{}, budget);
+  const auto module = ElfModule::of_file(file, true, {}, budget);
   REQUIRE(module);
-  const auto whole = ElfModule::of_file(file_with(bytes_of(fixture("chain_full.so"))), DebugSearch{}, budget);
+  const auto whole = ElfModule::of_file(file_with(bytes_of(fixture("chain_full.so"))), true, {}, budget);
   REQUIRE(whole);
   REQUIRE(::ftruncate(file->fd.get(), 100) == 0);
   int named = 0;
   for (uint64_t vaddr = 0; vaddr < 0x2000; vaddr += 7) {
-    const auto& frames = module->frames(vaddr, maps);
+    const auto frames = module->frames(vaddr, nullptr);
     REQUIRE(frames.size() == 1);
     CHECK(frames[0].name.starts_with('['));  // the function names were in the truncated part
-    named += whole->frames(vaddr, maps).back().name.starts_with('[') ? 0 : 1;
+    named += whole->frames(vaddr, nullptr).back().name.starts_with('[') ? 0 : 1;
   }
   CHECK(named > 0);
 }
 
 TEST_CASE("a huge sparse file costs neither memory nor time") {
   ReadingBudget budget;
-  const ProcessMaps maps(static_cast<uint32_t>(::getpid()), nullptr);
   std::vector<uint8_t> bytes = bytes_of(fixture("chain_full.so"));
   Elf64_Ehdr header{};
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -125,9 +122,9 @@ TEST_CASE("a huge sparse file costs neither memory nor time") {
   }
   const auto file = file_with(bytes);
   REQUIRE(::ftruncate(file->fd.get(), off_t{1} << 39) == 0);
-  const auto module = ElfModule::of_file(file, DebugSearch{}, budget);
+  const auto module = ElfModule::of_file(file, true, {}, budget);
   REQUIRE(module);
-  CHECK_FALSE(module->frames(0x1100, maps).empty());
+  CHECK_FALSE(module->frames(0x1100, nullptr).empty());
 }
 
 TEST_CASE("an address without a symbol is named by module and offset") {

@@ -13,6 +13,7 @@
 #include "catch.h"
 #include "child.h"
 #include "name_address.h"
+#include "symbolize/debug_opener.h"
 #include "symbolize/elf/debug_files.h"
 #include "symbolize/process_maps.h"
 #include "symbolize/symbolizer.h"
@@ -158,15 +159,17 @@ TEST_CASE("a debug file is found only if the process may read it") {
   REQUIRE(::chmod(debug.c_str(), 0600) == 0);
 
   ReadingBudget budget;
-  DebugSearch search;
-  search.directories = {directory.path()};
-  CHECK(find_debug_file(*image, "/nowhere/chain_id.so", search, budget).fd);
-  search.target = FileAccess{kOwnRoot, FileRights{kUser, kUser, {}, 0}};
-  CHECK_FALSE(find_debug_file(*image, "/nowhere/chain_id.so", search, budget).fd);
+  const auto is_found = [&](std::optional<FileAccess> access) {
+    DebugOpener files(std::move(access), false, budget);
+    const DebugSearch search{.directories = {directory.path()}, .files = &files};
+    return static_cast<bool>(find_debug_file(*image, "/nowhere/chain_id.so", search, budget).fd);
+  };
+  const FileAccess users{kOwnRoot, FileRights{kUser, kUser, {}, 0}};
+  CHECK(is_found(FileAccess{}));
+  CHECK_FALSE(is_found(users));
   REQUIRE(::chmod(debug.c_str(), 0644) == 0);
-  CHECK(find_debug_file(*image, "/nowhere/chain_id.so", search, budget).fd);
-  search.target.reset();
-  CHECK_FALSE(find_debug_file(*image, "/nowhere/chain_id.so", search, budget).fd);
+  CHECK(is_found(users));
+  CHECK_FALSE(is_found(std::nullopt));
 }
 
 TEST_CASE("a perf map that its process may not read is ignored") {

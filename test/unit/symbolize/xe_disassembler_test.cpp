@@ -57,7 +57,8 @@ UniqueFd file_of(std::span<const std::byte> bytes) {
 std::vector<GpuInstruction> instructions_of(std::span<const std::byte> code, GpuPlatform platform) {
   const UniqueFd source = file_of(code);
   const UniqueFd output(::memfd_create("text", 0));
-  REQUIRE(disassemble_xe(platform, source.get(), output.get()));
+  REQUIRE(disassemble_xe(
+      platform, [] { return true; }, source.get(), output.get()));
   std::string text(static_cast<size_t>(::lseek(output.get(), 0, SEEK_END)), '\0');
   REQUIRE(::pread(output.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
   return parse_xe_disassembly(text);
@@ -122,7 +123,8 @@ TEST_CASE("data that is not code has no instructions and is read in finite time"
   }
   CHECK(instructions_of(std::span(noise).first(7), GpuPlatform::xe_hpc).empty());
   const UniqueFd code = file_of(std::span(noise).first(16));
-  CHECK_FALSE(disassemble_xe(GpuPlatform::unknown, code.get(), code.get()));
+  CHECK_FALSE(disassemble_xe(
+      GpuPlatform::unknown, [] { return true; }, code.get(), code.get()));
 }
 
 TEST_CASE("only valid instruction lines in ascending order are parsed") {
@@ -142,7 +144,7 @@ TEST_CASE("each platform name leads back to its platform") {
   }
   CHECK(platform_of("unknown") == GpuPlatform::unknown);
   CHECK(platform_of("") == GpuPlatform::unknown);
-  CHECK(xe_instructions({}, GpuPlatform::xe2, {}, {}).empty());
+  CHECK(xe_instructions({}, GpuPlatform::xe2, {}).empty());
 }
 
 }  // namespace gpuprof::symbolize::test

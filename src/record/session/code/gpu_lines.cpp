@@ -3,12 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
+#include "base/clock.h"
+#include "base/log.h"
+#include "reader/fields.h"
+#include "reader/requests.h"
 #include "wire/code.h"
 
 namespace gpuprof::record {
 namespace {
+
+// The process may make the main thread wait this long for one answer, ...
+constexpr uint64_t kOneWaitNs = 1'000'000'000;
+// ... and for all answers, a while and this part of the recording.
+constexpr uint64_t kFreeWaitNs = 3'000'000'000;
+constexpr uint64_t kWaitShare = 5;
 
 std::string hex(const CodeHash& hash) {
   return fmt::format("{:016x}{:016x}", hash[0], hash[1]);
@@ -22,6 +33,52 @@ bool GpuLines::may_come(backend::SourceId source, uint64_t module) const {
   return code_.find(source, module) == nullptr;
 }
 
+GpuLines::GpuLines(CodeObjects& code, std::shared_ptr<MemoryBudget> memory)
+    : code_(code),
+      memory_(std::move(memory)),
+      reader_({.memory = [budget = memory_](int64_t change) { budget->add_elsewhere(change); }}),
+      begun_ns_(monotonic_ns()) {}
+
+// The calling thread also empties the rings. So it may wait for the reader only for a part of the time.
+std::optional<reader::Message> GpuLines::ask_in_time(Opened& opened, const reader::Process::Request& request) {
+  const uint64_t begun = monotonic_ns();
+  if (waited_ns_ > kFreeWaitNs + (begun - begun_ns_) / kWaitShare) {
+    return std::nullopt;
+  }
+  reader::Process::Answer answer = reader_.ask(request);
+  waited_ns_ += monotonic_ns() - begun;
+  if (answer.outcome != reader::Process::Outcome::answered) {
+    log::debug("the process that reads GPU code has failed at " + opened.facts.name + " " + opened.facts.hash);
+    opened.is_valid = false;
+    return std::nullopt;
+  }
+  return std::move(answer.message);
+}
+
+// Gives the code to the running process. Returns whether it is valid.
+bool GpuLines::send(Opened& opened) {
+  const int file = code_.file(*opened.object);
+  if (file < 0 || !reader_.run()) {
+    return false;
+  }
+  opened.generation = reader_.generation();
+  reader::Process::Request request{.message = {}, .fd = file, .time_ns = kOneWaitNs};
+  request.message.number(static_cast<uint64_t>(reader::Ask::code)).number(memory_->room()).number(opened.id);
+  request.message.number(opened.is_cubin ? 1 : 0);
+  std::optional<reader::Message> answer = ask_in_time(opened, request);
+  opened.is_valid = answer && answer->number() != 0;
+  if (opened.is_valid) {
+    const std::string architecture(answer->text());
+    opened.platform = symbolize::platform_of(answer->number());
+    if (opened.is_cubin && !architecture.empty()) {
+      opened.facts.name = architecture + ".cubin";
+    } else if (opened.platform != symbolize::GpuPlatform::unknown) {
+      opened.facts.name = std::string(symbolize::platform_name(opened.platform)) + ".zebin";
+    }
+  }
+  return opened.is_valid;
+}
+
 GpuLines::Opened* GpuLines::open(backend::SourceId source, uint64_t module) {
   const CodeObject* const object = code_.find(source, module);
   if (object == nullptr) {
@@ -32,39 +89,45 @@ GpuLines::Opened* GpuLines::open(backend::SourceId source, uint64_t module) {
   if (!fresh) {
     return &opened;
   }
-  opened.user = object->user;
-  const bool is_cubin = object->kind == GPUPROF_CODE_CUBIN;
-  opened.facts = {.name = is_cubin ? "cubin" : "zebin", .hash = hex(object->hash)};
-  uint64_t& used = is_cubin ? mapped_ : zebins_;
-  if (object->bytes <= (is_cubin ? kMaxMapped : kMaxZebins) - used) {
+  opened.id = opened_.size();
+  opened.object = object;
+  opened.is_cubin = object->kind == GPUPROF_CODE_CUBIN;
+  opened.facts = {.name = opened.is_cubin ? "cubin" : "zebin", .hash = hex(object->hash)};
+  uint64_t& used = opened.is_cubin ? cubins_ : zebins_;
+  if (object->bytes <= (opened.is_cubin ? kMaxCubins : kMaxZebins) - used) {
     used += object->bytes;
-    opened.bytes = code_.map(*object);
-    is_cubin ? open_cubin(opened) : open_zebin(opened);
+    send(opened);
   }
   return &opened;
 }
 
-void GpuLines::open_cubin(Opened& opened) {
-  opened.lines = symbolize::CubinLines::open(opened.bytes.bytes());
-  if (opened.lines && !opened.lines->facts().architecture.empty()) {
-    opened.facts.name = opened.lines->facts().architecture + ".cubin";
+// nullopt: there is no answer.
+std::optional<reader::Message> GpuLines::ask(Opened& opened, const reader::Message& request) {
+  if (!opened.is_valid || !reader_.run() || (opened.generation != reader_.generation() && !send(opened))) {
+    return std::nullopt;
   }
+  return ask_in_time(opened, {.message = request, .time_ns = kOneWaitNs});
 }
 
-void GpuLines::open_zebin(Opened& opened) {
-  opened.zebin = symbolize::Zebin::parse(opened.bytes.bytes(), budget_);
-  if (opened.zebin != nullptr && opened.zebin->platform() != symbolize::GpuPlatform::unknown) {
-    opened.facts.name = std::string(symbolize::platform_name(opened.zebin->platform())) + ".zebin";
+// Returns null if the function is unknown, or not known yet.
+GpuLines::Function* GpuLines::function(Opened& opened, std::string_view name) {
+  auto known = opened.functions.find(std::string(name));
+  if (known == opened.functions.end()) {
+    reader::Message request;
+    request.number(static_cast<uint64_t>(reader::Ask::code_function)).number(opened.id).text(name);
+    std::optional<reader::Message> answer = ask(opened, request);
+    if (!answer) {
+      return nullptr;
+    }
+    known = opened.functions.emplace(name, Function{reader::take_function(*answer)}).first;
   }
+  return known->second.facts.known ? &known->second : nullptr;
 }
 
-uint64_t GpuLines::code_bytes(backend::SourceId source, uint64_t module, std::string_view function) {
-  const Opened* const opened = open(source, module);
-  if (opened == nullptr || opened->zebin == nullptr) {
-    return 0;
-  }
-  const symbolize::Zebin::Kernel* const kernel = opened->zebin->find(function);
-  return kernel == nullptr ? 0 : kernel->bytes;
+uint64_t GpuLines::code_bytes(backend::SourceId source, uint64_t module, std::string_view name) {
+  Opened* const opened = open(source, module);
+  const Function* const found = opened == nullptr || opened->is_cubin ? nullptr : function(*opened, name);
+  return found == nullptr ? 0 : found->facts.bytes;
 }
 
 const CodeFacts* GpuLines::facts(backend::SourceId source, uint64_t module) {
@@ -72,75 +135,51 @@ const CodeFacts* GpuLines::facts(backend::SourceId source, uint64_t module) {
   return opened == nullptr ? nullptr : &opened->facts;
 }
 
-std::vector<symbolize::SourceFrame> GpuLines::frames(backend::SourceId source, uint64_t module,
-                                                     std::string_view function, uint64_t offset) {
+std::vector<symbolize::SourceFrame> GpuLines::frames(backend::SourceId source, uint64_t module, std::string_view name,
+                                                     uint64_t offset) {
   Opened* const opened = open(source, module);
-  if (opened != nullptr && opened->zebin != nullptr) {
-    const bool lacks = opened->zebin->find(function) != nullptr && !opened->zebin->has_lines();
-    without_lines_.in_zebins += lacks && opened->without_lines.emplace(function).second ? 1 : 0;
-    return opened->zebin->lines(function, offset);
+  Function* const found = opened == nullptr ? nullptr : function(*opened, name);
+  if (found == nullptr) {
+    return {};
   }
-  return opened == nullptr || !opened->lines ? std::vector<symbolize::SourceFrame>()
-                                             : opened->lines->frames(function, offset);
+  if (!found->facts.has_lines && !std::exchange(found->is_counted, true)) {
+    ++(opened->is_cubin ? without_lines_.in_cubins : without_lines_.in_zebins);
+  }
+  reader::Message request;
+  request.number(static_cast<uint64_t>(reader::Ask::code_lines)).number(memory_->room()).number(opened->id);
+  request.text(name).number(offset);
+  std::optional<reader::Message> answer = ask(*opened, request);
+  return answer ? reader::take_lines(*answer) : std::vector<symbolize::SourceFrame>();
 }
 
 bool GpuLines::is_cubin(backend::SourceId source, uint64_t module) {
   const Opened* const opened = open(source, module);
-  return opened != nullptr && opened->lines.has_value();
+  return opened != nullptr && opened->is_cubin && opened->is_valid;
 }
 
 std::vector<symbolize::GpuInstruction> GpuLines::instructions(
     backend::SourceId source, uint64_t module, std::string_view name,
     const std::optional<symbolize::Disassembler>& disassembler, const symbolize::ReaderLimits& limits) {
-  constexpr gid_t kNobody = 65534;
   Opened* const opened = open(source, module);
-  if (opened == nullptr) {
+  const Function* const found = opened == nullptr ? nullptr : function(*opened, name);
+  if (found == nullptr || (opened->is_cubin && !disassembler)) {
     return {};
   }
-  const symbolize::CodeOwner owner{opened->user, kNobody};
-  const auto bytes = opened->bytes.bytes();
-  if (opened->zebin != nullptr) {
-    const symbolize::Zebin::Kernel* const kernel = opened->zebin->find(name);
-    const bool inside = kernel != nullptr && kernel->offset <= bytes.size();
-    return inside ? symbolize::xe_instructions(
-                        bytes.subspan(kernel->offset)
-                            .first(std::min<uint64_t>(kernel->bytes, bytes.size() - kernel->offset)),
-                        opened->zebin->platform(), owner, limits)
-                  : std::vector<symbolize::GpuInstruction>();
+  const reader::CodeFunction& at = found->facts;
+  const std::vector<std::byte> bytes = code_.read(*opened->object);
+  if (opened->is_cubin) {
+    return disassembler->run(bytes, {.name = name, .begin = at.begin, .size = at.bytes, .symbol = at.symbol}, limits);
   }
-  if (!opened->lines || !disassembler) {
-    return {};
-  }
-  const auto functions = opened->lines->functions();
-  const auto found = std::find_if(functions.begin(), functions.end(), [&](const auto& f) { return f.name == name; });
-  return found == functions.end() ? std::vector<symbolize::GpuInstruction>()
-                                  : disassembler->run(bytes, *found, owner, limits);
+  const uint64_t begin = std::min<uint64_t>(at.offset, bytes.size());
+  const auto kernel = std::span(bytes).subspan(begin, std::min<uint64_t>(at.bytes, bytes.size() - begin));
+  return symbolize::xe_instructions(kernel, opened->platform, limits);
 }
 
 // In a cubin, a kernel shares its code section with the functions that only this kernel calls.
 std::string GpuLines::kernel_of(backend::SourceId source, uint64_t module, std::string_view name) {
   Opened* const opened = open(source, module);
-  if (opened == nullptr || !opened->lines) {
-    return {};
-  }
-  const auto [known, fresh] = opened->kernels.try_emplace(std::string(name));
-  if (!fresh) {
-    return known->second;
-  }
-  const auto functions = opened->lines->functions();
-  const auto found = std::find_if(functions.begin(), functions.end(), [&](const auto& f) { return f.name == name; });
-  if (found == functions.end()) {
-    return {};
-  }
-  without_lines_.in_cubins += opened->lines->has_lines(name) ? 0 : 1;
-  if (!found->kernel) {
-    for (const symbolize::CubinFunction& function : functions) {
-      if (function.kernel && function.section == found->section) {
-        known->second = std::string(function.name);
-      }
-    }
-  }
-  return known->second;
+  const Function* const found = opened == nullptr || !opened->is_cubin ? nullptr : function(*opened, name);
+  return found == nullptr || found->facts.kernel == name ? std::string() : found->facts.kernel;
 }
 
 }  // namespace gpuprof::record

@@ -1,4 +1,4 @@
-// Finds the source lines of samples in GPU code that targets have sent.
+// Finds the source lines of samples in GPU code that targets have sent. Another process parses it (reader/process.h).
 #pragma once
 
 #include <cstdint>
@@ -8,28 +8,25 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
+#include "reader/code_function.h"
+#include "reader/process.h"
 #include "record/ipc/code_objects.h"
+#include "record/memory_budget.h"
 #include "record/process/code/code_reader.h"
-#include "symbolize/gpu/cubin_lines.h"
 #include "symbolize/gpu/disassembler.h"
 #include "symbolize/gpu/xe_disassembler.h"
-#include "symbolize/gpu/zebin.h"
-#include "symbolize/reading_budget.h"
 
 namespace gpuprof::record {
 
 class GpuLines final : public CodeReader {
  public:
-  // Limit for the mapped files of code, in bytes. Mappings use address space. They use memory only where lines have
-  // been read.
-  static constexpr uint64_t kMaxMapped = uint64_t{4} << 30;
-  // Limit for zebins. It is lower, because their bytes are copied.
+  // Limits for the code that is read, in bytes. Cubins are mapped, zebins are copied.
+  static constexpr uint64_t kMaxCubins = uint64_t{4} << 30;
   static constexpr uint64_t kMaxZebins = uint64_t{512} << 20;
 
-  explicit GpuLines(const CodeObjects& code) : code_(code) {}
+  GpuLines(CodeObjects& code, std::shared_ptr<MemoryBudget> memory);
 
   [[nodiscard]] bool may_come(backend::SourceId source, uint64_t module) const override;
   uint64_t code_bytes(backend::SourceId source, uint64_t module, std::string_view function) override;
@@ -38,7 +35,8 @@ class GpuLines final : public CodeReader {
                                              uint64_t offset) override;
   std::string kernel_of(backend::SourceId source, uint64_t module, std::string_view function) override;
 
-  // Returns the first instructions of a function, up to `limits`. Empty: unknown. A cubin needs `disassembler`.
+  // Returns the first instructions of a function, up to `limits`. Empty: unknown. A cubin needs `disassembler`. Reads
+  // the code after the recording.
   std::vector<symbolize::GpuInstruction> instructions(backend::SourceId source, uint64_t module,
                                                       std::string_view function,
                                                       const std::optional<symbolize::Disassembler>& disassembler,
@@ -53,24 +51,34 @@ class GpuLines final : public CodeReader {
   [[nodiscard]] Functions without_lines() const { return without_lines_; }
 
  private:
-  struct Opened {
-    MappedCode bytes;
-    CodeFacts facts;
-    uid_t user = 0;
-    std::optional<symbolize::CubinLines> lines;
-    std::unordered_map<std::string, std::string> kernels;
-    std::unique_ptr<symbolize::Zebin> zebin;
-    std::unordered_set<std::string> without_lines;
+  struct Function {
+    reader::CodeFunction facts;
+    bool is_counted = false;  // in without_lines_
   };
-  void open_cubin(Opened& opened);
-  void open_zebin(Opened& opened);
+  struct Opened {
+    uint64_t id = 0;
+    const CodeObject* object = nullptr;
+    bool is_cubin = false;
+    bool is_valid = false;
+    symbolize::GpuPlatform platform = symbolize::GpuPlatform::unknown;
+    CodeFacts facts;
+    uint64_t generation = 0;  // the process that has opened it
+    std::unordered_map<std::string, Function> functions;
+  };
   Opened* open(backend::SourceId source, uint64_t module);
+  bool send(Opened& opened);
+  Function* function(Opened& opened, std::string_view name);
+  std::optional<reader::Message> ask(Opened& opened, const reader::Message& request);
+  std::optional<reader::Message> ask_in_time(Opened& opened, const reader::Process::Request& request);
 
-  const CodeObjects& code_;
+  CodeObjects& code_;
+  std::shared_ptr<MemoryBudget> memory_;
+  reader::Process reader_;
   std::map<const CodeObject*, Opened> opened_;
-  uint64_t mapped_ = 0;
+  uint64_t cubins_ = 0;
   uint64_t zebins_ = 0;
-  symbolize::ReadingBudget budget_;
+  uint64_t begun_ns_ = 0;
+  uint64_t waited_ns_ = 0;
   Functions without_lines_;
 };
 

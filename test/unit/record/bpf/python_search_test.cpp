@@ -61,7 +61,8 @@ TEST_CASE("an interpreter is read from memory, and its only thread is found") {
   REQUIRE(maps.refresh());
   const auto* interpreter = find_interpreter(maps);
   REQUIRE(interpreter != nullptr);
-  const auto python = read_interpreter(maps, *interpreter);
+  gpuprof::reader::Process reader({});
+  const auto python = read_interpreter(reader, maps, *interpreter);
   REQUIRE(python);
   CHECK(python->layout.version >> 24U == 3);
   CHECK(python->layout.eval_begin < python->layout.eval_end);

@@ -91,7 +91,7 @@ CodeObjects make_objects(const CodeLimits& limits = kLimits) {
   return {limits, std::make_shared<MemoryBudget>([] { return uint64_t{0}; })};
 }
 
-void check_kept(const CodeObjects& objects, uint64_t module, const std::string& code) {
+void check_kept(CodeObjects& objects, uint64_t module, const std::string& code) {
   const CodeObject* object = objects.find(1, module);
   REQUIRE(object != nullptr);
   CHECK(object->hash == hash(code));

@@ -1,0 +1,47 @@
+#include "reader/file_symbols.h"
+
+#include <algorithm>
+
+#include "reader/requests.h"
+
+namespace gpuprof::reader {
+namespace {
+
+constexpr uint64_t kSearchNs = 20'000'000'000;
+constexpr size_t kSymbolBytes = 6 * sizeof(uint64_t);
+
+}  // namespace
+
+std::optional<FileSymbols> find_symbols(Process& process, int fd, const std::vector<std::string_view>& names,
+                                        uint64_t mapping_offset, const std::function<bool()>& stop) {
+  Process::Request request{
+      .message = {}, .fd = fd, .time_ns = kSearchNs, .goes_on = [&stop] { return !stop || !stop(); }};
+  request.message.number(static_cast<uint64_t>(Ask::symbols)).number(mapping_offset).number(names.size());
+  for (const std::string_view name : names) {
+    request.message.text(name);
+  }
+  auto [outcome, answer] = process.ask(request);
+  if (outcome != Process::Outcome::answered || answer.number() == 0) {
+    return std::nullopt;
+  }
+  FileSymbols symbols;
+  const bool is_mapped = answer.number() != 0;
+  const uint64_t mapped = answer.number();
+  symbols.mapped = is_mapped ? std::optional(mapped) : std::nullopt;
+  for (size_t left = answer.count(kSymbolBytes); left > 0; --left) {
+    FileSymbol symbol{.wanted = answer.number(), .vaddr = answer.number(), .bytes = answer.number(), .code = {}};
+    const bool is_function = answer.number() != 0;
+    const bool has_code = answer.number() != 0;
+    const uint64_t code = answer.number();
+    symbol.code = is_function && has_code ? std::optional(code) : std::nullopt;
+    const bool is_known =
+        symbol.code && std::any_of(symbols.found.begin(), symbols.found.end(),
+                                   [&](const FileSymbol& other) { return other.code == symbol.code; });
+    if (symbol.wanted < names.size() && !is_known) {
+      symbols.found.push_back(symbol);
+    }
+  }
+  return answer.ok() ? std::optional(std::move(symbols)) : std::nullopt;
+}
+
+}  // namespace gpuprof::reader

@@ -1,0 +1,259 @@
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/process/packet.h"
+#include "base/process/stranger.h"
+#include "catch.h"
+#include "reader/file_symbols.h"
+#include "reader/process.h"
+#include "reader/remote_names.h"
+#include "reader/requests.h"
+#include "reader/serve.h"
+
+using namespace gpuprof;
+using namespace gpuprof::reader;
+using Outcome = Process::Outcome;
+
+namespace {
+
+// Tests in this program start this program as their reader, because they run /proc/self/exe.
+__attribute__((constructor)) void serve_if_asked(int count, char** words) {
+  if (count == 2 && words[1] == kReadCommand) {
+    serve(kDataFd, {});
+    ::_exit(0);
+  }
+}
+
+// A connection to a process that does `what` with its end of the socket.
+Connection fork_reader(const std::function<void(int socket)>& what) {
+  std::array<int, 2> ends{};
+  REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) == 0);
+  Connection made{UniqueFd(ends[0]), UniqueFd()};
+  const UniqueFd theirs(ends[1]);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    made = {};
+    what(theirs.get());
+    ::_exit(0);
+  }
+  made.process.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  return made;
+}
+
+Process::Request request(uint64_t what, uint64_t time_ns = 60'000'000'000) {
+  Process::Request made{.message = {}, .time_ns = time_ns};
+  made.message.number(what);
+  return made;
+}
+
+// A reader that was taken over: instead of parsing, it does what an attacker would do. Returns one line for each
+// attempt that succeeded.
+std::string attempts(int socket) {
+  std::string done;
+  const auto attempt = [&done](const char* what, long result) { done += result >= 0 ? std::string(what) + "\n" : ""; };
+  attempt("opens a file", ::syscall(SYS_openat, AT_FDCWD, "/etc/passwd", O_RDONLY, 0));
+  attempt("opens with open", ::syscall(SYS_open, "/etc/passwd", O_RDONLY, 0));
+  attempt("creates a file", ::syscall(SYS_openat, AT_FDCWD, "/tmp/gpuprof-taken-over", O_CREAT | O_WRONLY, 0600));
+  attempt("opens its terminal", ::syscall(SYS_openat, AT_FDCWD, "/dev/tty", O_RDWR, 0));
+  attempt("makes a folder", ::syscall(SYS_mkdirat, AT_FDCWD, "/tmp/gpuprof-taken-over", 0700));
+  attempt("signals its parent", ::syscall(SYS_kill, ::getppid(), 0));
+  attempt("signals all", ::syscall(SYS_kill, -1, 0));
+  attempt("signals by tgkill", ::syscall(SYS_tgkill, ::getppid(), ::getppid(), 0));
+  attempt("opens a pidfd", ::syscall(SYS_pidfd_open, ::getpid(), 0));
+  attempt("traces its parent", ::syscall(SYS_ptrace, PTRACE_SEIZE, ::getppid(), 0, 0));
+  attempt("connects", ::syscall(SYS_socket, AF_UNIX, SOCK_STREAM, 0));
+  attempt("starts a process", ::syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+  attempt("forks", ::syscall(SYS_fork));
+  attempt("executes", ::syscall(SYS_execve, "/bin/true", nullptr, nullptr));
+  attempt("gets code",
+          reinterpret_cast<long>(::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) > 0
+              ? 0
+              : -1);
+  attempt("makes a user", ::syscall(SYS_setresuid, 0, 0, 0));
+  attempt("makes a namespace", ::syscall(SYS_unshare, 0x10000000));
+  attempt("reads a keyring", ::syscall(SYS_keyctl, 0, -3, 0));
+  attempt("looks at a file", ::syscall(SYS_newfstatat, AT_FDCWD, "/etc/passwd", &done, 0));
+  attempt("becomes dumpable", ::syscall(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0));
+  attempt("writes to another descriptor", ::syscall(SYS_write, 2, "x", 1));
+  const iovec part{const_cast<char*>("x"), 1};
+  msghdr message{};
+  message.msg_iov = const_cast<iovec*>(&part);
+  message.msg_iovlen = 1;
+  attempt("sends elsewhere", ::syscall(SYS_sendmsg, socket + 1, &message, 0));
+  return done;
+}
+
+}  // namespace
+
+TEST_CASE("a reader that was taken over can only answer") {
+  std::array<int, 2> other{};
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, other.data()) == 0);
+  Process process({.start = [&] {
+    return fork_reader([&](int socket) {
+      (void)receive_message(socket, 1000);
+      ::dup2(other[0], socket + 1);
+      Message answer;
+      answer.number(static_cast<uint64_t>(Reply::answer)).number(0);
+      if (!become_stranger({}) || !confine_to_answers(socket)) {
+        send_message(socket, answer.text("cannot be confined"));
+        return;
+      }
+      send_message(socket, answer.text(attempts(socket)));
+    });
+  }});
+  auto answer = process.ask(request(0));
+  REQUIRE(answer.outcome == Outcome::answered);
+  CHECK(answer.message.text() == "");
+  CHECK(answer.message.ok());
+  ::close(other[0]);
+  ::close(other[1]);
+}
+
+TEST_CASE("a stranger shares nothing with root") {
+  if (::geteuid() != 0) {
+    WARN("skipped: not root");
+    return;
+  }
+  Process process({.start = [] {
+    return fork_reader([](int socket) {
+      (void)receive_message(socket, 1000);
+      Message answer;
+      answer.number(static_cast<uint64_t>(Reply::answer)).number(0).number(become_stranger({}) ? 1 : 0);
+      std::array<char, 64> folder{};
+      answer.number(::getuid()).number(::getgid()).number(static_cast<uint64_t>(::getgroups(0, nullptr)));
+      answer.number(::getsid(0) == ::getpid() ? 1 : 0);
+      answer.text(::getcwd(folder.data(), folder.size()) == nullptr ? "" : folder.data());
+      answer.number(static_cast<uint64_t>(::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)));
+      answer.number(::open("/etc/shadow", O_RDONLY) >= 0 ? 1 : 0);
+      send_message(socket, answer);
+    });
+  }});
+  auto [outcome, answer] = process.ask(request(0));
+  REQUIRE(outcome == Outcome::answered);
+  CHECK(answer.number() == 1);
+  const uint64_t user = answer.number();
+  CHECK(user >= 0x70000000);
+  CHECK(answer.number() == user);
+  CHECK(answer.number() == 0);
+  CHECK(answer.number() == 1);
+  CHECK(answer.text() == "/");
+  CHECK(answer.number() == 1);
+  CHECK(answer.number() == 0);
+}
+
+TEST_CASE("a reader that ends, hangs or babbles gives no answer, and the next request starts another one") {
+  int starts = 0;
+  std::function<void(int)> what;
+  Process process({.start = [&] {
+    ++starts;
+    return fork_reader(what);
+  }});
+  what = [](int socket) { (void)receive_message(socket, 1000); };
+  CHECK(process.ask(request(0)).outcome == Outcome::failed);
+  what = [](int socket) {
+    (void)receive_message(socket, 1000);
+    ::pause();
+  };
+  const uint64_t begun = monotonic_ns();
+  CHECK(process.ask(request(0, 200'000'000)).outcome == Outcome::gave_up);
+  Process::Request stopped = request(0);
+  stopped.goes_on = [] { return false; };
+  CHECK(process.ask(stopped).outcome == Outcome::gave_up);
+  what = [](int socket) {
+    (void)receive_message(socket, 1000);
+    while (send_message(socket, Message().number(static_cast<uint64_t>(Reply::open)).text("/x").number(1))) {
+      (void)receive_message(socket, 1000);
+    }
+  };
+  CHECK(process.ask(request(0, 200'000'000)).outcome == Outcome::gave_up);
+  CHECK(monotonic_ns() - begun < 30'000'000'000);
+  what = [](int socket) { send_message(socket, Message(std::string(3, 'x'))); };
+  CHECK(process.ask(request(0)).outcome != Outcome::answered);
+  CHECK(starts == 5);
+}
+
+TEST_CASE("numbers and texts of a message are checked") {
+  Message sent;
+  sent.number(7).text("name").number(UINT64_MAX);
+  Message received(sent.bytes());
+  CHECK(received.number() == 7);
+  CHECK(received.text() == "name");
+  CHECK(received.count(1) == 0);
+  CHECK_FALSE(received.ok());
+  Message cut(sent.bytes().substr(0, 18));
+  CHECK(cut.number() == 7);
+  CHECK(cut.text().empty());
+  CHECK_FALSE(cut.ok());
+}
+
+TEST_CASE("a long message arrives whole") {
+  const std::string text(1 << 20, 'a');
+  Process process({.start = [&] {
+    return fork_reader([&](int socket) {
+      (void)receive_message(socket, 1000);
+      send_message(socket, Message().number(static_cast<uint64_t>(Reply::answer)).number(0).text(text));
+    });
+  }});
+  auto answer = process.ask(request(0));
+  REQUIRE(answer.outcome == Outcome::answered);
+  CHECK(answer.message.text() == text);
+}
+
+TEST_CASE("a taken-over reader gets no file that is not ELF") {
+  const UniqueFd text(::memfd_create("text", MFD_CLOEXEC));
+  auto file = std::make_shared<symbolize::MappedFile>();
+  file->path = "/nowhere/lib.so";
+  file->fd.reset(::memfd_create("lib", MFD_CLOEXEC));
+  symbolize::ReadingBudget budget;
+  const symbolize::ProcessMaps maps(static_cast<uint32_t>(::getpid()), nullptr);
+  RemoteNames names(
+      {.start =
+           [] {
+             return fork_reader([](int socket) {
+               (void)receive_message(socket, 1000);
+               std::string got;
+               for (const char* path : {"/etc/passwd", "/proc/self/exe"}) {
+                 send_message(socket, Message().number(static_cast<uint64_t>(Reply::open)).text(path).number(1));
+                 const auto reply = receive_message(socket, 1000);
+                 got += reply && reply->fd ? 'y' : 'n';
+               }
+               Message answer;
+               answer.number(static_cast<uint64_t>(Reply::answer)).number(0).number(1).number(1).number(1);
+               answer.text(got).text("").number(0).text("").text("").number(0).number(0).number(0).number(0);
+               send_message(socket, answer);
+             });
+           }},
+      budget);
+  const auto found = names.find(file, maps, 0, 0);
+  REQUIRE(found.frames.size() == 1);
+  CHECK(found.frames[0].name.starts_with('n'));
+}
+
+TEST_CASE("symbols are found in another process") {
+  Process process({});
+  const UniqueFd self(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  const auto symbols = find_symbols(process, self.get(), {"no such symbol", "main"});
+  REQUIRE(symbols);
+  REQUIRE(symbols->found.size() == 1);
+  CHECK(symbols->found[0].wanted == 1);
+  CHECK(symbols->found[0].code);
+  const UniqueFd empty(::memfd_create("empty", MFD_CLOEXEC));
+  CHECK_FALSE(find_symbols(process, empty.get(), {"main"}));
+}
