@@ -14,9 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <mutex>
 #include <span>
 #include <utility>
 
@@ -220,6 +222,9 @@ bool drop_capabilities() {
   return ::syscall(SYS_capset, &header, none.data()) == 0;
 }
 
+std::mutex started_mutex;
+std::vector<std::pair<int, pid_t>> started;  // pidfd and pid of the processes that run
+
 void set_limit(int what, uint64_t most) {
   const rlimit limit{most, most};
   ::setrlimit(static_cast<__rlimit_resource>(what), &limit);
@@ -270,8 +275,14 @@ UniqueFd start_stranger(const StrangerProgram& program) {
   words.push_back(nullptr);
   const std::array<const char*, 2> environment = {"LC_ALL=C", nullptr};
   const pid_t pid = ::fork();
-  if (pid != 0) {
-    return pid > 0 ? open_pidfd(pid) : UniqueFd();
+  if (pid > 0) {
+    const std::lock_guard lock(started_mutex);
+    UniqueFd process = open_pidfd(pid);
+    started.emplace_back(process.get(), pid);
+    return process;
+  }
+  if (pid < 0) {
+    return {};
   }
   // Uses nothing that another thread may have locked during the fork.
   sigset_t none;
@@ -291,7 +302,16 @@ UniqueFd start_stranger(const StrangerProgram& program) {
   ::_exit(127);
 }
 
+bool is_stranger(pid_t pid) {
+  const std::lock_guard lock(started_mutex);
+  return std::any_of(started.begin(), started.end(), [pid](const auto& one) { return one.second == pid; });
+}
+
 void end_stranger(const UniqueFd& process) {
+  {
+    const std::lock_guard lock(started_mutex);
+    std::erase_if(started, [&process](const auto& one) { return one.first == process.get(); });
+  }
   // Waits for the pidfd and not for the pid: the main thread reaps every child that ends, and another process may
   // then get the pid.
   siginfo_t info{};

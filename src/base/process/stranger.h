@@ -3,6 +3,8 @@
 // first.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -44,6 +46,9 @@ inline constexpr int kDataFd = 3;
 // Starts the program with no environment but LC_ALL=C, and no other descriptors than stated. Returns its pidfd, or a
 // closed descriptor. A foreign program is killed when the calling thread ends.
 UniqueFd start_stranger(const StrangerProgram& program);
+
+// Returns whether start_stranger() has started the process. It is no process of a recording. Thread-safe.
+bool is_stranger(pid_t pid);
 
 // Kills the process and waits for its end.
 void end_stranger(const UniqueFd& process);

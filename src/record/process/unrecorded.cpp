@@ -1,13 +1,11 @@
 #include "record/process/unrecorded.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <memory>
 #include <optional>
 
@@ -15,6 +13,8 @@
 #include "base/files/file.h"
 #include "base/files/file_rights.h"
 #include "base/files/path.h"
+#include "base/process/children.h"
+#include "base/process/stranger.h"
 #include "base/unique_fd.h"
 #include "record/process/environ.h"
 #include "symbolize/maps_line.h"
@@ -32,7 +32,6 @@ constexpr size_t kMaxProcesses = 512;
 constexpr size_t kMaxTasks = 4096;
 // Time limit of one call of look(), because the rings are not read during that time.
 constexpr uint64_t kMaxExamineNs = 10'000'000;
-constexpr size_t kMaxChildren = size_t{64} << 10;
 constexpr size_t kMaxMaps = size_t{4} << 20;
 constexpr size_t kMaxVariables = size_t{1} << 20;
 constexpr size_t kMaxFindings = 256;
@@ -154,36 +153,12 @@ void UnrecordedProcesses::look(uint64_t now_ns, const IsConnected& is_connected)
 std::vector<pid_t> UnrecordedProcesses::descendants(uint64_t until) const {
   std::vector<pid_t> all;
   size_t tasks = kMaxTasks;
-  add_children(root_, until, tasks, all);
+  add_children(proc_, root_, until, {tasks, kMaxProcesses}, all);
   for (size_t i = 0; i < all.size() && all.size() < kMaxProcesses; ++i) {
-    add_children(all[i], until, tasks, all);
+    add_children(proc_, all[i], until, {tasks, kMaxProcesses}, all);
   }
+  std::erase_if(all, is_stranger);
   return all;
-}
-
-// In /proc, a thread lists only the children that it started. The recorder is a subreaper, so orphans become its
-// children.
-void UnrecordedProcesses::add_children(pid_t pid, uint64_t until, size_t& tasks, std::vector<pid_t>& to) const {
-  const std::string path = proc_ + "/" + std::to_string(pid) + "/task";
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
-  for (const dirent* task = nullptr;
-       folder && tasks > 0 && monotonic_ns() < until && (task = ::readdir(folder.get())) != nullptr;) {
-    if (task->d_name[0] == '.') {
-      continue;
-    }
-    --tasks;
-    const std::string children =
-        read_text(::dirfd(folder.get()), (std::string(task->d_name) + "/children").c_str(), kMaxChildren);
-    const char* const end = children.data() + children.size();
-    for (const char* at = children.data(); at < end && to.size() < kMaxProcesses; ++at) {
-      pid_t child = 0;
-      const auto [after, error] = std::from_chars(at, end, child);
-      if (error == std::errc{}) {
-        to.push_back(child);
-        at = after;
-      }
-    }
-  }
 }
 
 void UnrecordedProcesses::examine(pid_t pid, uint64_t now_ns, const IsConnected& is_connected) {

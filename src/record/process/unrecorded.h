@@ -61,8 +61,6 @@ class UnrecordedProcesses {
   using Key = std::tuple<pid_t, std::string, std::string>;  // pid, program, and backend (or "" without one)
 
   [[nodiscard]] std::vector<pid_t> descendants(uint64_t until) const;
-  // Reads the children of at most `tasks` threads, and subtracts the number of threads read from `tasks`.
-  void add_children(pid_t pid, uint64_t until, size_t& tasks, std::vector<pid_t>& to) const;
   void examine(pid_t pid, uint64_t now_ns, const IsConnected& is_connected);
   void check(const Process& process, const IsConnected& is_connected);
   [[nodiscard]] Finding missing(const Process& process, const ExpectedLibrary& library, const std::string& vendor,

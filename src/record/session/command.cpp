@@ -3,22 +3,37 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/process/children.h"
+#include "base/process/stranger.h"
 #include "record/session/timing.h"
 
 namespace gpuprof::record {
 namespace {
 
+constexpr size_t kMaxOwnThreads = 4096;
+constexpr size_t kMaxOwnChildren = 4096;
+
+// Orphans of the command are children, too. The processes that read files for the recorder do not count.
 bool have_children() {
   pid_t ended = 0;
   do {
     ended = ::waitpid(-1, nullptr, WNOHANG);
   } while (ended > 0);
-  return ended == 0;
+  if (ended < 0) {
+    return false;
+  }
+  size_t tasks = kMaxOwnThreads;
+  std::vector<pid_t> children;
+  add_children("/proc", ::getpid(), UINT64_MAX, {tasks, kMaxOwnChildren}, children);
+  return children.empty() || !std::all_of(children.begin(), children.end(), is_stranger);
 }
 
 }  // namespace
