@@ -93,29 +93,33 @@ Result<std::string> temporary_name(const std::string& entry) {
 
 Result<OutputFile> OutputFile::open(const std::string& name, const OutputOptions& options) {
   const auto descriptor = name == "-" ? std::optional<int>(STDOUT_FILENO) : descriptor_named(name);
+  if (!descriptor && name.empty()) {
+    return Error{"the name of the output is empty", "name a file, or - for stdout"};
+  }
   if (!descriptor) {
-    return open_named(name, options);
+    const auto folder = open_folder(folder_of(name));
+    return folder ? open_in(*folder, name, options)
+                  : Error{"cannot write " + name + ": " + folder.error().message, folder.error().hint};
   }
   const std::string shown = name == "-" ? "stdout" : name;
   auto fd = duplicate_for_writing(*descriptor, shown);
   RETURN_IF_ERROR(fd);
+  if (*descriptor > STDERR_FILENO) {
+    ::fcntl(*descriptor, F_SETFD, FD_CLOEXEC);  // programs that gpuprof starts must not write into the output
+  }
   return OutputFile(std::move(fd).value(), shown);
 }
 
-Result<OutputFile> OutputFile::open_named(const std::string& name, const OutputOptions& options) {
+Result<OutputFile> OutputFile::open_in(const UniqueFd& folder, const std::string& name, const OutputOptions& options) {
   OutputFile file(UniqueFd(), name);
   file.entry_ = name.substr(folder_of(name).size());
-  if (name.empty()) {
-    return Error{"the name of the output is empty", "name a file, or - for stdout"};
-  }
-  auto folder = open_folder(folder_of(name));
-  if (!folder) {
-    return Error{"cannot write " + name + ": " + folder.error().message, folder.error().hint};
-  }
   if (file.entry_.empty() || file.entry_ == "." || file.entry_ == "..") {
     return failure("cannot write " + name, std::strerror(EISDIR), "name a file in it");
   }
-  file.folder_ = std::move(*folder);
+  file.folder_.reset(::fcntl(folder.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  if (!file.folder_) {
+    return failure("cannot write " + name, std::strerror(errno), hints::kMoreFiles);
+  }
   const UniqueFd there(::openat(file.folder_.get(), file.entry_.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat info {};
   if (there ? ::fstat(there.get(), &info) != 0 : errno != ENOENT) {
