@@ -4,9 +4,12 @@
 import os
 import re
 import subprocess
+import sys
 import tempfile
 
-import rig
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../check"))
+import made  # noqa: E402
+import rig  # noqa: E402
 
 # This text clears the screen with ESC [ and with its C1 form, sets the title, reverses the text direction, and hides
 # its own end.
@@ -49,6 +52,21 @@ def escaped(text):
     return "".join(f"\\x{ord(c):02x}" if c in "\\;" or ord(c) < 0x20 or ord(c) == 0x7F else c for c in text)
 
 
+# Texts that GitHub's runner could take for commands, in a name or after a line is wrapped.
+COMMANDS = ("::stop-commands::mark", "\u00a0 ::stop-commands::mark", "a##[add-mask]mark", "a###[add-mask]mark", ":",
+            ";;stop-commands;;mark", "word " * 30 + "::stop-commands::mark " + "word ::stop-commands::mark " * 30)
+IS_COMMAND = re.compile(r"(?m)^\s*::(?!error title=|notice title=)|##\[")
+READERS = (["flame"], ["flame", "--lines"], ["flame", "--by", "thread,device,rank,host,command", "--nvtx", "frames"],
+           ["flame", "--svg", "-"], ["flame", "--html", "-"], ["flame", "--time-series", "-"], ["report"],
+           ["report", "--top", "0", "--width", "80"], ["report", "--json"], ["dump"], ["latency"], ["latency", "--paths"],
+           ["latency", "--json"], ["annotate"], ["annotate", "--cpu"], ["merge"], ["filter", "--kernel", "."], ["import"],
+           *(["export", "--format", name, "-o", "-"] for name in ("chrome", "speedscope", "folded", "json", "csv")))
+COMPARERS = (["diff"], ["diff", "--width", "80"], ["diff", "--json"], ["diff", "--folded"], ["diff", "--markdown"],
+             ["diff", "--svg", "-"], ["check"], ["check", "--width", "40"], ["check", "--markdown", "-"],
+             ["check", "--junit", "-"], ["check", "--json", "-"], ["check", "--annotations"],
+             ["check", "--kernel", ".", "--max", "1ns"])
+
+
 class Text(rig.RuntimeTest):
     def harmless(self, what, output, must_show="mark"):
         text = output.decode("utf-8", "strict")
@@ -82,6 +100,28 @@ class Text(rig.RuntimeTest):
             self.assertEqual(shown, [c for c in commands if "--svg" not in c])  # proves that the output contained the names
             with open(svg, "rb") as file:
                 self.harmless("the picture", file.read().replace(b"\t", b""))
+
+    def test_no_command_prints_commands_for_a_ci_system(self):
+        for text in COMMANDS:
+            path = os.path.join(self.folder, "profile.txt")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(PROFILE.format(text=escaped(text)))
+            sides = []
+            for side, ns in (("old", 100_000_000), ("new", 200_000_000)):
+                work = {(("main", escaped(text)), escaped(text)): (100, ns), (("main", "f"), "k"): (100, 100_000_000)}
+                sides.append([made.write(os.path.join(self.folder, f"{side}-{i}.txt"), work, seed=f"{side} {i}",
+                                         device=escaped(text), driver=escaped(text), command=escaped(text))
+                              for i in range(3)])
+            commands = [[*command, path] for command in READERS]
+            commands += [[*command, *sides[0], *(["--", *sides[1]] if "--max" not in command else [])]
+                         for command in COMPARERS]
+            for command in commands:
+                done = self.read(*command)
+                self.assertIn(done.returncode, (0, 1), (command, done.stderr))
+                for output in (done.stdout, done.stderr):
+                    shown = output.decode("utf-8", "strict")
+                    found = IS_COMMAND.search(shown)
+                    self.assertIsNone(found, f"{command} {text[:40]!r}: {found and shown[found.start():found.end() + 60]!r}")
 
     def test_errors_escape_hostile_names(self):
         with tempfile.TemporaryDirectory() as scratch:
