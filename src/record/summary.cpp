@@ -210,9 +210,9 @@ std::string python_line(const RefusedPython& refused) {
   }
   // For Python implementations other than CPython, version and reason are the same text. Print it once.
   const bool named = refused.version == refused.reason;
-  return fmt::format("process {} is recorded without Python frames, because it runs {}{}{}{}{}", refused.pid,
+  return fmt::format("process {} is recorded without Python frames. It reports '{}{}{}{}'{}", refused.pid,
                      named ? "" : "Python ", refused.version, named ? "" : ": ", named ? "" : refused.reason,
-                     refused.others ? "; other processes, too" : "");
+                     refused.others ? "; so do other processes" : "");
 }
 
 std::string left_out_line(const symbolize::ReadingBudget::LeftOut& left_out) {

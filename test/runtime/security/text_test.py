@@ -3,13 +3,17 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../check"))
+import floods  # noqa: E402
 import made  # noqa: E402
 import rig  # noqa: E402
+import strangers  # noqa: E402
+import wire_layout  # noqa: E402
 
 # This text clears the screen with ESC [ and with its C1 form, sets the title, reverses the text direction, and hides
 # its own end.
@@ -67,6 +71,19 @@ COMPARERS = (["diff"], ["diff", "--width", "80"], ["diff", "--json"], ["diff", "
              ["check", "--kernel", ".", "--max", "1ns"])
 
 
+# A target that speaks the wire protocol, and sends remarks as the injection library does.
+REMARKS = """
+import sys, time
+import floods
+target = floods.Target()
+target.next_ring = 0
+target.put(b"".join(floods.meta(text.encode()) for text in sys.argv[1:]))
+while floods.RING.get(target.memory, "tail", floods.wire.ring(0)) < target.head[0]:
+    time.sleep(0.01)
+target.finish()
+"""
+
+
 class Text(rig.RuntimeTest):
     def harmless(self, what, output, must_show="mark"):
         text = output.decode("utf-8", "strict")
@@ -122,6 +139,26 @@ class Text(rig.RuntimeTest):
                     shown = output.decode("utf-8", "strict")
                     found = IS_COMMAND.search(shown)
                     self.assertIsNone(found, f"{command} {text[:40]!r}: {found and shown[found.start():found.end() + 60]!r}")
+
+    @strangers.needed
+    def test_notes_of_a_target_are_shown_as_its_words(self):
+        with strangers.Scratch() as scratch:
+            for module in (floods, wire_layout):
+                shutil.copy(module.__file__, scratch)
+            remarks = ["note.x=error: run mark", "sampling.off=error: run mark", "note.tables=forged", "note.drm.x=forged",
+                       "python.version=3.9", "python.refused=error: run mark"]
+            run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, "--stacks=inproc", "--user",
+                                    strangers.stranger().name, "--", "env", f"PYTHONPATH={scratch}", strangers.sys_python(),
+                                    "-B", "-c", REMARKS, *remarks])
+        stderr = run.stderr.decode("utf-8", "replace")
+        self.assertEqual(run.returncode, 0, stderr)
+        told = [line for line in stderr.splitlines() if "run mark" in line]
+        self.assertEqual(len(told), 3, stderr)
+        for line in told:
+            self.assertRegex(line, r"^gpuprof: (warning: )?process \d+ .*reports '[^']*run mark'")
+        self.assertNotIn("forged", stderr)
+        keys = [key for key in rig.Profile(self.profile_path).meta() if ".note." in key]
+        self.assertEqual(len(keys), 1, keys)
 
     def test_errors_escape_hostile_names(self):
         with tempfile.TemporaryDirectory() as scratch:
