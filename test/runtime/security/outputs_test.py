@@ -259,6 +259,34 @@ class OutputsTest(rig.RuntimeTest):
         self.assert_says(run, "belongs to another user", "hint:")
         self.assertEqual(os.listdir(self.sticky), ["p.txt"])
 
+    def test_a_strangers_lock_gives_the_profile_no_other_name(self):
+        # The stranger locks a file of its own, and then the readable file of a victim.
+        lock = ("import fcntl, os, sys, time\nfd = os.open(sys.argv[1], os.O_RDONLY)\n"
+                "fcntl.flock(fd, fcntl.LOCK_EX)\n"
+                "try:\n    fcntl.lockf(os.open(sys.argv[1], os.O_RDWR), fcntl.LOCK_EX)\nexcept OSError:\n    pass\n"
+                "open(sys.argv[2], 'w').close()\ntime.sleep(600)")
+        for owner in (self.stranger, self.victim):
+            for writer in (self.victim, None):  # None is root
+                with self.subTest(owner=owner.name, writer=writer and writer.name):
+                    folder = os.path.join(self.sticky, f"{owner.uid}-{writer and writer.uid}")
+                    os.mkdir(folder)
+                    os.chmod(folder, 0o1777)
+                    name, ready = os.path.join(folder, "p.txt"), os.path.join(folder, "ready")
+                    owner.python("import sys; open(sys.argv[1], 'w').write('here')", name, check=True)
+                    holder = self.stranger.start([strangers.sys_python(), "-c", lock, name, ready], cwd="/")
+                    self.addCleanup(holder.wait)
+                    self.addCleanup(holder.kill)
+                    self.assertTrue(rig.wait_for(lambda path=ready: os.path.exists(path)))
+                    start = writer.run if writer else subprocess.run
+                    run = start([rig.GPUPROF, "record", "-o", name, "--", "true"], capture_output=True, cwd="/", check=False)
+                    refused = writer is not None and owner is self.stranger
+                    self.assertEqual(run.returncode, 1 if refused else 0, run.stderr)
+                    if refused:
+                        self.assert_says(run, "belongs to another user", "hint:")
+                    else:
+                        self.assertIsNotNone(rig.Profile(name).end(), run.stderr)
+                    self.assertEqual(sorted(os.listdir(folder)), ["p.txt", *([] if refused else ["p.txt.old"]), "ready"])
+
     def test_swapping_the_output_folder_does_not_move_the_profile(self):
         self.as_stranger("os.mkdir(sys.argv[1])", self.in_sticky("out"))
         recording = self.start([rig.GPUPROF, "record", "-o", self.in_sticky("out/p.txt"), "--", "sh", "-c", RELEASE])
