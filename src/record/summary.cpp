@@ -252,7 +252,8 @@ void print_summary(const SummaryFacts& facts, bool budget_exceeded) {
   if (const auto left_out = facts.totals.lost.find(std::string(profile::word(profile::LossReason::memory_limit)));
       left_out != facts.totals.lost.end()) {
     log::warn(
-        fmt::format("gpuprof reached its memory limit and left out {} stacks, names and other details",
+        fmt::format("gpuprof reached its memory limit, or that for texts of processes, and left out {} stacks, names "
+                    "and other details",
                     left_out->second),
         "GPU work and its times are complete; for more detail, record less at a time (--duration, -p, --nvtx-range)");
   }

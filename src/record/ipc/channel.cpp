@@ -173,12 +173,14 @@ std::shared_ptr<ProcessGuard> Channel::guard_of(const Caller& caller) {
 bool Channel::admits(uint32_t pid) {
   options_.memory->look();
   const bool many = sources_.size() >= kMaxSources;
-  if (!many && !options_.memory->is_full()) {
+  if (!many && !options_.memory->is_full() && !options_.memory->has_written_all()) {
     return true;
   }
   ++refused_;
   const std::string why = many ? std::to_string(kMaxSources) + " other processes are being recorded"
-                               : "gpuprof has reached its memory limit";
+                          : options_.memory->is_full()
+                              ? "gpuprof has reached its memory limit"
+                              : "gpuprof has reached its limit for what it writes about processes";
   rejected_.warn("process " + std::to_string(pid) + " is not recorded: " + why, "record fewer processes");
   return false;
 }

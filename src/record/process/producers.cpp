@@ -1,6 +1,7 @@
 #include "record/process/producers.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 
 #include "base/log.h"
@@ -20,6 +21,15 @@ constexpr size_t kMaxNotes = 16;
 constexpr size_t kMaxDrivers = 16;
 constexpr size_t kMaxNote = 300;  // limit in bytes
 constexpr std::string_view kLateTables = "note.tables";
+constexpr size_t kRowBytes = 2048;  // estimated size of a source's rows in the profile: PROCESS, DEVICE, COVERAGE, LOSS
+constexpr size_t kEscapeBytes = 4;  // size of the escape of a byte
+
+// Returns an upper limit for the size of a text in the profile.
+size_t written_bytes(std::string_view text) {
+  return text.size() + (kEscapeBytes - 1) * static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+                         return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != ' ' && c != '.';
+                       }));
+}
 
 std::string meta_key(const Source& source, const std::string& key) {
   return "process." + std::to_string(source.pid) + "." + key;
@@ -64,6 +74,7 @@ void Producers::on_source(backend::SourceId id, uint32_t pid, std::string_view b
   source.pid = pid;
   source.backend = backend;
   source.image = &processes_.on_source(pid, backend);
+  memory_->admit_written(kRowBytes);  // Channel accepts no processes above the limit
 }
 
 void Producers::on_name(Source& source, uint32_t name_id, std::string_view text) {
@@ -155,7 +166,8 @@ bool Producers::on_python(Source& source, const gpuprof_python_layout& layout) {
 
 void Producers::on_meta(Source& source, std::string_view text) {
   const size_t equals = text.find('=');
-  if (equals == std::string_view::npos || source.metas >= kMaxMeta || !memory_->admit()) {
+  if (equals == std::string_view::npos || source.metas >= kMaxMeta || !memory_->admit() ||
+      !memory_->admit_written(written_bytes(text))) {
     return;
   }
   ++source.metas;
