@@ -430,7 +430,7 @@ void Channel::report_counters(Source& source, backend::EventSink& sink) {
     source.reason_shown = true;
     std::string reason(source.segment->reason, ::strnlen(source.segment->reason, sizeof(source.segment->reason)));
     sink.on_meta(source.id, "disabled=" + reason);
-    disabled_.warn("process " + std::to_string(source.pid) + " is not profiled: " + reason);
+    disabled_.warn("process " + std::to_string(source.pid) + " is not profiled. It reports '" + reason + "'");
   }
 }
 
