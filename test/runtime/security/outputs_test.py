@@ -225,6 +225,17 @@ class OutputsTest(rig.RuntimeTest):
                 self.assertEqual(run.returncode, 0, run.stderr)
                 self.assertTrue(read(out).startswith("before\nGPUPROF;"))
 
+    def test_a_target_does_not_inherit_the_output(self):
+        out = os.path.join(self.folder, "out")
+        with open(out, "wb") as file:
+            name = f"/dev/fd/{file.fileno()}"
+            run = self.run_command([rig.GPUPROF, "record", "-q", "-o", name, "--", "ls", "-l", "/proc/self/fd"],
+                                   pass_fds=[file.fileno()])
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn(b"0 -> /dev/null", run.stdout)
+        self.assertNotIn(out.encode(), run.stdout)
+        self.assertIsNotNone(rig.Profile(out).end())
+
     def test_output_names_of_open_descriptors_work_without_links_in_dev(self):
         # Mounts an empty /dev, as in small containers and virtual machines, so that /dev/stdout does not exist.
         bare = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o mode=755 none /dev && exec "$@"', "sh"]
