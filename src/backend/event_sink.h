@@ -147,6 +147,7 @@ struct SourceTraits {
   bool walks_stacks = false;  // the source walks its stacks itself, even if the recorder's stack engine is on
   // Samples may be sent after their work, so the recorder must store launches longer.
   bool takes_samples = false;
+  bool in_recorder = false;  // the source is a part of gpuprof's own process, so users may trust its texts
 };
 
 // GPU code that was loaded. Ids are never reused. A module is sent before its locations, and a location before its

@@ -76,14 +76,14 @@ class Labels {
 
   static uint32_t index(LabelId id) { return static_cast<uint32_t>(id); }
 
-  // Copies a name only if it must be changed for output, because most names need no change.
+  // Stores a copy of a name only if it must be changed for output, because most names need no change.
   void set_text(const FlameTree& tree, LabelId id) {
     Shown& shown = texts_[index(id)];
     const std::string_view name = tree.name(id);
-    const bool plain = std::none_of(name.begin(), name.end(), [](char c) {
-      return c == ';' || is_control(c) || static_cast<unsigned char>(c) >= 0x80;
-    });
-    shown.text = name.empty() ? "[unknown]" : plain ? name : std::string_view(own_.emplace_back(folded_name(name)));
+    std::string text = folded_name(name);
+    shown.text = name.empty()   ? "[unknown]"
+                 : text == name ? name
+                                : std::string_view(own_.emplace_back(std::move(text)));
     const std::string_view suffix = suffix_of(tree.label(id).cls);
     shown.suffix = shown.text.ends_with(suffix) ? std::string_view() : suffix;
   }

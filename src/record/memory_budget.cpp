@@ -92,6 +92,14 @@ uint64_t MemoryBudget::room() {
   return used < kReading ? kReading - used : 0;
 }
 
+bool MemoryBudget::admit_written(size_t bytes) {
+  if (written_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= kWritten) {
+    return true;
+  }
+  leave_out();
+  return false;
+}
+
 bool MemoryBudget::admit() {
   if (is_limited()) {
     leave_out();

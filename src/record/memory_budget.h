@@ -1,4 +1,5 @@
-// Limits the memory of the session. Above the limit, new details are dropped, but work is still counted.
+// Limits the memory of the session, and what it writes about processes. Above a limit, new details are dropped, but
+// work is still counted.
 #pragma once
 
 #include <atomic>
@@ -21,6 +22,9 @@ class MemoryBudget {
   // Limit for all memory of the recorder, including the files that it reads for symbolization.
   static constexpr uint64_t kReading = uint64_t{384} << 20;
   static constexpr uint64_t kLookBytes = uint64_t{8} << 20;
+  // Limit for what gpuprof writes about processes without storing it: their remarks (META) and their rows. A CUDA
+  // process has 2 to 5 KiB. Processes can connect again and again, so a limit for each of them would not be enough.
+  static constexpr uint64_t kWritten = uint64_t{256} << 20;
 
   using Meter = std::function<uint64_t()>;
   explicit MemoryBudget(Meter meter = own_memory) : meter_(std::move(meter)) {}
@@ -41,6 +45,10 @@ class MemoryBudget {
   bool admit();
   // Reads the meter. Returns how many more bytes the recorder may use to read files.
   uint64_t room();
+  // Returns whether this many more bytes may be written about processes. If not, counts them in left_out() as one
+  // detail.
+  bool admit_written(size_t bytes);
+  [[nodiscard]] bool has_written_all() const { return written_.load(std::memory_order_relaxed) >= kWritten; }
   void leave_out() { left_out_.fetch_add(1, std::memory_order_relaxed); }
   [[nodiscard]] uint64_t left_out() const { return left_out_.load(std::memory_order_relaxed); }
 
@@ -57,6 +65,7 @@ class MemoryBudget {
   std::atomic<uint64_t> grown_{0};
   std::atomic<int64_t> elsewhere_{0};
   std::atomic<uint64_t> left_out_{0};
+  std::atomic<uint64_t> written_{0};
   std::atomic<uint64_t> next_trim_ns_{0};
 };
 

@@ -210,9 +210,9 @@ std::string python_line(const RefusedPython& refused) {
   }
   // For Python implementations other than CPython, version and reason are the same text. Print it once.
   const bool named = refused.version == refused.reason;
-  return fmt::format("process {} is recorded without Python frames, because it runs {}{}{}{}{}", refused.pid,
+  return fmt::format("process {} is recorded without Python frames. It reports '{}{}{}{}'{}", refused.pid,
                      named ? "" : "Python ", refused.version, named ? "" : ": ", named ? "" : refused.reason,
-                     refused.others ? "; other processes, too" : "");
+                     refused.others ? "; so do other processes" : "");
 }
 
 std::string left_out_line(const symbolize::ReadingBudget::LeftOut& left_out) {
@@ -253,7 +253,8 @@ void print_summary(const SummaryFacts& facts, bool budget_exceeded) {
   if (const auto left_out = facts.totals.lost.find(std::string(profile::word(profile::LossReason::memory_limit)));
       left_out != facts.totals.lost.end()) {
     log::warn(
-        fmt::format("gpuprof reached its memory limit and left out {} stacks, names and other details",
+        fmt::format("gpuprof reached its memory limit, or that for texts of processes, and left out {} stacks, names "
+                    "and other details",
                     left_out->second),
         "GPU work and its times are complete; for more detail, record less at a time (--duration, -p, --nvtx-range)");
   }

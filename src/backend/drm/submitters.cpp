@@ -106,7 +106,8 @@ Submitters::Submitter& Submitters::make(uint32_t pid, uint64_t image) {
     made.guard.emplace(std::move(*guard));
   }
   recording_.sink.on_source(id, pid, backend_);
-  recording_.sink.on_traits(id, {.walks_stacks = true, .takes_samples = recording_.sampling.samples});
+  recording_.sink.on_traits(id,
+                            {.walks_stacks = true, .takes_samples = recording_.sampling.samples, .in_recorder = true});
   return made;
 }
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/files/file.h"
+#include "base/files/own_folder.h"
 
 namespace gpuprof {
 namespace {
@@ -16,11 +17,8 @@ constexpr int kLook = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 
 // In a sticky folder such as /tmp, others can create entries, but not replace those of root and gpuprof's user.
 bool is_trusted(const struct stat& info) {
-  const bool owned = info.st_uid == 0 || info.st_uid == ::geteuid();
-  const bool group = (info.st_mode & S_IWGRP) != 0 && (::geteuid() == 0 || info.st_gid != ::getegid());
-  const bool written = group || (info.st_mode & S_IWOTH) != 0;
   const bool sticky = S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX) != 0;
-  return owned && (!written || sticky);
+  return is_of_user_or_root(info) && (sticky || !others_can_write(info));
 }
 
 // Opens an entry with O_PATH, which has no side effects, and checks it. Returns a closed descriptor if it is not

@@ -1,11 +1,14 @@
 #include "base/files/open_folder.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -19,20 +22,22 @@ namespace {
 constexpr int kMaxLinks = 40;  // limit of the Linux kernel
 constexpr int kPlace = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 
-Error folder_failure(const std::string& path, const std::string& why, std::string hint = {}) {
-  return Error{"cannot use the folder " + path + ": " + why, std::move(hint)};
+Error errno_failure(int error) {
+  return Error{std::strerror(error), "name a file in an existing folder that you may write to"};
 }
 
-Error errno_failure(const std::string& path, int error) {
-  return folder_failure(path, std::strerror(error), "name a file in an existing folder that you may write to");
-}
+struct CloseListing {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
 
+// The message of an Error is only the reason.
 class Walk {
  public:
-  explicit Walk(const std::string& path) : path_(path) {}
+  // With `any_kind`, the last component may be a file of any kind, else it must be a folder.
+  Walk(const std::string& path, bool any_kind) : path_(path), any_kind_(any_kind) {}
 
-  Result<UniqueFd> run() {
-    at_.reset(::open(".", kPlace | O_DIRECTORY));
+  Result<UniqueFd> run(int from) {
+    at_.reset(::openat(from, ".", kPlace | O_DIRECTORY));
     add(path_);
     while (at_ && !ahead_.empty()) {
       const std::string name = std::move(ahead_.back());
@@ -40,7 +45,7 @@ class Walk {
       RETURN_IF_ERROR(step(name));
     }
     if (!at_) {
-      return errno_failure(path_, errno);
+      return errno_failure(errno);
     }
     return std::move(at_);
   }
@@ -65,13 +70,13 @@ class Walk {
     UniqueFd next(::openat(at_.get(), name.c_str(), kPlace));
     struct stat info {};
     if (!next || ::fstat(next.get(), &info) != 0) {
-      return errno_failure(path_, errno);
+      return errno_failure(errno);
     }
     if (S_ISLNK(info.st_mode)) {
       return follow(next, name, info.st_uid);
     }
-    if (!S_ISDIR(info.st_mode)) {
-      return errno_failure(path_, ENOTDIR);
+    if (!S_ISDIR(info.st_mode) && !(any_kind_ && ahead_.empty())) {
+      return errno_failure(ENOTDIR);
     }
     at_ = std::move(next);
     return {};
@@ -93,20 +98,20 @@ class Walk {
 
   Status follow(const UniqueFd& link, const std::string& name, uid_t owner) {
     if (!is_trusted(owner)) {
-      return folder_failure(path_,
-                            "'" + name + "' is a symbolic link of another user (uid " + std::to_string(owner) + ")",
-                            "name the folder that it leads to, if that is where you want to write");
+      return Error{"'" + name + "' is a symbolic link of another user (uid " + std::to_string(owner) + ")",
+                   "name what it leads to, if that is what you mean"};
     }
     // Reads the link that is open, because another user could replace the link with that name.
     const std::string text = link_text(link.get(), "");
     if (++links_ > kMaxLinks || text.empty()) {
-      return errno_failure(path_, text.empty() ? ENOENT : ELOOP);
+      return errno_failure(text.empty() ? ENOENT : ELOOP);
     }
     add(text);
     return {};
   }
 
   const std::string& path_;
+  bool any_kind_;
   UniqueFd at_;
   std::vector<std::string> ahead_;  // remaining components in reverse order
   int links_ = 0;
@@ -115,7 +120,45 @@ class Walk {
 }  // namespace
 
 Result<UniqueFd> open_folder(const std::string& path) {
-  return Walk(path).run();
+  auto folder = Walk(path, false).run(AT_FDCWD);
+  return folder ? std::move(folder)
+                : Result<UniqueFd>(Error{"cannot use the folder " + path + ": " + folder.error().message,
+                                         folder.error().hint, folder.error().exit_code});
+}
+
+Result<UniqueFd> open_place(int folder, const std::string& path) {
+  return Walk(path, true).run(folder);
+}
+
+Result<UniqueFd> open_found(int folder, const std::string& path, const std::string& shown) {
+  const auto place = open_place(folder, path);
+  errno = 0;
+  UniqueFd fd = place ? reopen_regular(*place) : UniqueFd();
+  if (fd) {
+    return fd;
+  }
+  const std::string why = !place       ? place.error().message
+                          : errno != 0 ? std::strerror(errno)
+                                       : "it is not a regular file";
+  return Error{"cannot read " + shown + ": " + why, "move it elsewhere, or name the profiles one by one"};
+}
+
+Result<std::vector<std::string>> names_in(int folder, const std::string& shown) {
+  UniqueFd fd(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::unique_ptr<DIR, CloseListing> listing(fd ? ::fdopendir(fd.get()) : nullptr);
+  if (listing != nullptr) {
+    fd.release();  // the listing owns it now
+  } else {
+    return Error{"cannot read the folder " + shown + ": " + std::strerror(errno), "name a folder that you may read"};
+  }
+  std::vector<std::string> names;
+  while (const dirent* const entry = ::readdir(listing.get())) {  // NOLINT(concurrency-mt-unsafe): a stream of our own
+    if (const std::string_view name = entry->d_name; name != "." && name != "..") {
+      names.emplace_back(name);
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 std::string real_path(int fd) {

@@ -12,7 +12,9 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/files/file.h"
 #include "base/files/open_folder.h"
+#include "base/files/own_folder.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
 #include "base/text/hints.h"
@@ -71,6 +73,14 @@ class FolderLock {
   UniqueFd fd_;
 };
 
+// Returns a lock of a complete file.
+struct flock write_lock() {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
 std::string numbered(const std::string& name, const std::string& number) {
   const size_t begin = folder_of(name).size();
   const size_t dot = name.rfind('.');
@@ -93,29 +103,33 @@ Result<std::string> temporary_name(const std::string& entry) {
 
 Result<OutputFile> OutputFile::open(const std::string& name, const OutputOptions& options) {
   const auto descriptor = name == "-" ? std::optional<int>(STDOUT_FILENO) : descriptor_named(name);
+  if (!descriptor && name.empty()) {
+    return Error{"the name of the output is empty", "name a file, or - for stdout"};
+  }
   if (!descriptor) {
-    return open_named(name, options);
+    const auto folder = open_folder(folder_of(name));
+    return folder ? open_in(*folder, name, options)
+                  : Error{"cannot write " + name + ": " + folder.error().message, folder.error().hint};
   }
   const std::string shown = name == "-" ? "stdout" : name;
   auto fd = duplicate_for_writing(*descriptor, shown);
   RETURN_IF_ERROR(fd);
+  if (*descriptor > STDERR_FILENO) {
+    ::fcntl(*descriptor, F_SETFD, FD_CLOEXEC);  // programs that gpuprof starts must not write into the output
+  }
   return OutputFile(std::move(fd).value(), shown);
 }
 
-Result<OutputFile> OutputFile::open_named(const std::string& name, const OutputOptions& options) {
+Result<OutputFile> OutputFile::open_in(const UniqueFd& folder, const std::string& name, const OutputOptions& options) {
   OutputFile file(UniqueFd(), name);
   file.entry_ = name.substr(folder_of(name).size());
-  if (name.empty()) {
-    return Error{"the name of the output is empty", "name a file, or - for stdout"};
-  }
-  auto folder = open_folder(folder_of(name));
-  if (!folder) {
-    return Error{"cannot write " + name + ": " + folder.error().message, folder.error().hint};
-  }
   if (file.entry_.empty() || file.entry_ == "." || file.entry_ == "..") {
     return failure("cannot write " + name, std::strerror(EISDIR), "name a file in it");
   }
-  file.folder_ = std::move(*folder);
+  file.folder_.reset(::fcntl(folder.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  if (!file.folder_) {
+    return failure("cannot write " + name, std::strerror(errno), hints::kMoreFiles);
+  }
   const UniqueFd there(::openat(file.folder_.get(), file.entry_.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat info {};
   if (there ? ::fstat(there.get(), &info) != 0 : errno != ENOENT) {
@@ -194,7 +208,8 @@ Status OutputFile::make_temporary(mode_t mode) {
     return failure("cannot write " + name_, std::strerror(errno), "name another file, in a folder that you may write");
   }
   temporary_ = std::move(*temporary);
-  ::flock(fd_.get(), LOCK_EX | LOCK_NB);  // shows other processes that the file is still being written
+  struct flock writing = write_lock();
+  ::fcntl(fd_.get(), F_OFD_SETLK, &writing);  // shows other processes that the file is still being written
   file_.reset(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   return file_ ? Status() : failure("cannot write " + name_, std::strerror(errno), hints::kMoreFiles);
 }
@@ -254,16 +269,19 @@ Status OutputFile::rotate() const {
   return {};
 }
 
-// Returns whether another process still writes the file. The process, most likely gpuprof, then holds a lock on it.
+// Returns whether another process of root or gpuprof's user still writes the file, most likely gpuprof. Only processes
+// that may write a file can hold a write lock on it, so other users cannot make gpuprof take another name.
 bool OutputFile::is_being_written() const {
-  struct stat info {};
-  if (!keep_old_ || ::fstatat(folder_.get(), entry_.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 ||
-      !S_ISREG(info.st_mode)) {
+  if (!keep_old_) {
     return false;
   }
-  const UniqueFd there(
-      ::openat(folder_.get(), entry_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  return there && ::flock(there.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  const UniqueFd place(::openat(folder_.get(), entry_.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  const UniqueFd there = reopen_regular(place);
+  struct stat info {};
+  struct flock lock = write_lock();
+  lock.l_type = F_RDLCK;
+  return there && ::fstat(there.get(), &info) == 0 && is_of_user_or_root(info) &&
+         ::fcntl(there.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type == F_WRLCK;
 }
 
 void OutputFile::take_another_name() {

@@ -35,6 +35,9 @@ class OutputFile {
   // certainly fail.
   static Result<OutputFile> open(const std::string& name, const OutputOptions& options);
 
+  // Like open(), for the last component of `name` in an open folder, even if that is elsewhere now.
+  static Result<OutputFile> open_in(const UniqueFd& folder, const std::string& name, const OutputOptions& options);
+
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
   OutputFile(const OutputFile&) = delete;
@@ -57,7 +60,6 @@ class OutputFile {
 
  private:
   OutputFile(UniqueFd fd, std::string name) : fd_(std::move(fd)), name_(std::move(name)) {}
-  static Result<OutputFile> open_named(const std::string& name, const OutputOptions& options);
   Status check_replaceable() const;
   Status check_old(const struct stat& folder) const;
   Status make_temporary(mode_t mode);

@@ -16,6 +16,20 @@ size_t step(std::string_view text) {
   return n == 0 ? 1 : n;
 }
 
+// Returns whether `text` ends with white space that append_escaped() keeps.
+bool ends_with_space(std::string_view text) {
+  constexpr size_t kLongestSpace = 3;
+  for (size_t size = 1; size <= std::min(text.size(), kLongestSpace); ++size) {
+    const Utf8Character last = utf8_decode(text.substr(text.size() - size));
+    if (last.size == size) {
+      return last.code == 0x20 || last.code == 0xA0 || last.code == 0x1680 ||
+             (last.code >= 0x2000 && last.code <= 0x200A) || last.code == 0x202F || last.code == 0x205F ||
+             last.code == 0x3000;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Utf8Character utf8_decode(std::string_view text) {
@@ -88,6 +102,15 @@ bool is_deceptive(char32_t code) {
                      [code](const Range& range) { return code >= range.first && code <= range.last; });
 }
 
+bool begins_ci_command(std::string_view text, size_t at) {
+  const std::string_view from = text.substr(at, 3);
+  if (from.starts_with(':')) {
+    return from.size() == 1 ? text.find_first_not_of(' ') == at
+                            : from[1] == ':' && (at == 0 || ends_with_space(text.substr(0, at)));
+  }
+  return from == "##[" || from == "##";
+}
+
 void append_hex_escape(unsigned char byte, std::string& out) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   out += "\\x";
@@ -104,11 +127,14 @@ void append_escaped(std::string_view text, std::string_view also, std::string& o
   for (const char c : also) {
     special[static_cast<unsigned char>(c) & 0x7FU] = true;
   }
+  const auto is_plain = [&](unsigned char byte, size_t position) {
+    return !special[byte] && ((byte != ':' && byte != '#') || !begins_ci_command(text, position));
+  };
   size_t plain = 0;  // start of the bytes that need no escape, up to `at`
   size_t at = 0;
   while (at < text.size()) {
     const auto byte = static_cast<unsigned char>(text[at]);
-    if (byte < 0x80 && !special[byte]) {
+    if (byte < 0x80 && is_plain(byte, at)) {
       ++at;
       continue;
     }

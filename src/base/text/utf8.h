@@ -23,8 +23,14 @@ bool is_deceptive(char32_t code);
 
 void append_hex_escape(unsigned char byte, std::string& out);
 
+// Returns whether the character at `at` begins a command for the log of a CI system. GitHub's runner obeys a printed
+// line that begins with "::", after white space, and "##[" anywhere. A line may be wrapped at white space. A caller may
+// append the rest of a command, so the texts ":" and "...##" count, too.
+bool begins_ci_command(std::string_view text, size_t at);
+
 // Appends `text`. Writes \xHH for each byte of a deceptive character, of malformed UTF-8, or of an ASCII character in
-// `also`. All code that prints text from a target or a file must use this function.
+// `also`, and for the first character of a CI command. All code that prints text from a target or a file must use this
+// function.
 void append_escaped(std::string_view text, std::string_view also, std::string& out);
 
 std::string escaped(std::string_view text);

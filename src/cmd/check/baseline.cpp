@@ -1,5 +1,6 @@
 #include "cmd/check/baseline.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,11 +12,14 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <string_view>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/files/file.h"
+#include "base/files/open_folder.h"
+#include "base/files/own_folder.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
@@ -28,6 +32,7 @@ namespace fs = std::filesystem;
 constexpr const char* kNoCommit = "_unknown";  // stands for an unknown commit; names of known commits have no '_'
 constexpr size_t kMostNameBytes = 100;
 constexpr uint64_t kSecond = 1'000'000'000;
+constexpr mode_t kProfileMode = 0644;
 
 bool is_plain(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.';
@@ -73,21 +78,14 @@ std::string utc_now() {
   return utc_text(static_cast<time_t>(now / kSecond), "%Y%m%dT%H%M%S") + digits.data();
 }
 
-std::vector<fs::path> entries_of(const fs::path& folder) {
-  std::vector<fs::path> paths;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    paths.push_back(entry->path());
-  }
-  std::sort(paths.begin(), paths.end());
-  return paths;
-}
-
-std::vector<std::string> profiles_in(const fs::path& folder) {
-  std::vector<std::string> files;
-  for (const fs::path& path : entries_of(folder)) {
-    if (path.filename().string().starts_with("run-")) {
-      files.push_back(path.string());
+Result<std::vector<RunFile>> profiles_in(OwnFolder opened) {
+  const auto folder = std::make_shared<const OwnFolder>(std::move(opened));
+  const auto names = folder->names();
+  RETURN_IF_ERROR(names);
+  std::vector<RunFile> files;
+  for (const std::string& name : *names) {
+    if (name.starts_with("run-")) {
+      files.push_back({folder->path_of(name), folder});
     }
   }
   return files;
@@ -98,38 +96,56 @@ Error cannot_keep(const std::string& where, const std::error_code& error) {
           kExitUsage};
 }
 
-Status copy_profile(const std::string& from, const std::string& to) {
-  auto fd = open_input(from);
+Status copy_profile(const RunFile& from, const OwnFolder& folder, const std::string& name) {
+  auto fd = from.open();
   RETURN_IF_ERROR(fd);
   struct stat info {};
   if (::fstat(fd->get(), &info) != 0 || !S_ISREG(info.st_mode)) {
-    return Error{"cannot keep " + from + ": it is not a regular file, and was already read",
+    return Error{"cannot keep " + from.path + ": it is not a regular file, and was already read",
                  "write the profile to a file, and name that file"};
   }
-  int error = 0;
-  Status written = write_output(to, [&](TextStream& out) {
-    std::array<char, 65536> piece{};
-    for (ssize_t got = 1; got != 0 && error == 0 && !out.failed();) {
-      got = ::read(fd->get(), piece.data(), piece.size());
-      error = got < 0 && errno != EINTR ? errno : 0;
-      out.append({piece.data(), static_cast<size_t>(std::max<ssize_t>(got, 0))});
+  if (FileId::of(fd->get()) != from.id) {
+    return Error{"cannot keep " + from.path + ": another file has replaced it since it was read",
+                 "copy the profiles into a folder that nobody else may change"};
+  }
+  const std::string shown = folder.path_of(name);
+  const UniqueFd to(
+      ::openat(folder.fd().get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kProfileMode));
+  if (!to) {
+    return cannot_keep(shown, {errno, std::generic_category()});
+  }
+  std::array<char, 65536> piece{};
+  for (;;) {
+    const ssize_t got = ::read(fd->get(), piece.data(), piece.size());
+    if (got < 0 && errno != EINTR) {
+      return Error{"cannot read " + from.path + ": " + std::strerror(errno), ""};
     }
-  });
-  return written && error != 0 ? Status(Error{"cannot read " + from + ": " + std::strerror(error), ""})
-                               : std::move(written);
+    if (got == 0) {
+      return {};
+    }
+    RETURN_IF_ERROR(write_all(to.get(), {piece.data(), static_cast<size_t>(std::max<ssize_t>(got, 0))}, shown));
+  }
 }
 
 }  // namespace
 
 Result<std::optional<BaselineRuns>> Baseline::newest(const compare::RunFacts& like) const {
-  std::error_code error;
-  if (fs::exists(folder_, error) && !fs::is_directory(folder_, error)) {
-    return Error{folder_ + " is not a folder", "--baseline names the folder in which profiles are kept", kExitUsage};
+  if (::access(folder_.c_str(), F_OK) != 0 && errno == ENOENT) {
+    return std::optional<BaselineRuns>();
   }
+  const auto all = OwnFolder::open(folder_);
+  RETURN_IF_ERROR(all);
   const std::string own = commit_name(like.commit);
-  std::vector<fs::path> kept = entries_of(fs::path(folder_) / machine_name(like));
-  for (auto path = kept.rbegin(); path != kept.rend(); ++path) {
-    const std::string name = path->filename().string();
+  const std::string machine_folder = machine_name(like);
+  if (!all->has(machine_folder)) {
+    return std::optional<BaselineRuns>();
+  }
+  const auto machine = all->enter(machine_folder);
+  RETURN_IF_ERROR(machine);
+  const auto kept = machine->names();
+  RETURN_IF_ERROR(kept);
+  for (auto entry = kept->rbegin(); entry != kept->rend(); ++entry) {
+    const std::string& name = *entry;
     const size_t hyphen = name.find('-');
     if (name.starts_with(".") || hyphen == std::string::npos) {
       continue;
@@ -138,8 +154,13 @@ Result<std::optional<BaselineRuns>> Baseline::newest(const compare::RunFacts& li
     if (!like.commit.empty() && commit == own) {
       continue;
     }
-    if (auto files = profiles_in(*path); !files.empty()) {
-      return std::optional(BaselineRuns{path->string(), commit == kNoCommit ? "" : commit, std::move(files)});
+    auto folder = machine->enter(name);
+    RETURN_IF_ERROR(folder);
+    const std::string path = folder->path();
+    auto files = profiles_in(std::move(*folder));
+    RETURN_IF_ERROR(files);
+    if (!files->empty()) {
+      return std::optional(BaselineRuns{path, commit == kNoCommit ? "" : commit, std::move(*files)});
     }
   }
   return std::optional<BaselineRuns>();
@@ -154,33 +175,37 @@ Status Baseline::can_save() const {
   if (fs::exists(there, error) && !fs::is_directory(there, error)) {
     return cannot_keep(folder_, std::make_error_code(std::errc::not_a_directory));
   }
-  return ::access(there.c_str(), W_OK | X_OK) == 0 ? Status() : cannot_keep(folder_, {errno, std::generic_category()});
+  if (::access(there.c_str(), W_OK | X_OK) != 0) {
+    return cannot_keep(folder_, {errno, std::generic_category()});
+  }
+  if (fs::exists(folder_, error)) {
+    const auto folder = OwnFolder::open(folder_);
+    return folder ? Status() : Status(folder.error());
+  }
+  const auto folder = open_folder(there);
+  return folder ? Status() : Status(folder.error());
 }
 
-Result<std::string> Baseline::keep(const compare::RunFacts& like, const std::vector<std::string>& files) const {
-  const fs::path machine = fs::path(folder_) / machine_name(like);
-  const fs::path whole = machine / (utc_now() + "-" + commit_name(like.commit));
-  const fs::path part = machine / ("." + whole.filename().string() + "-" + std::to_string(::getpid()));
-  std::error_code error;
-  fs::create_directories(part, error);
-  if (error) {
-    return cannot_keep(part.string(), error);
+Result<std::string> Baseline::keep(const compare::RunFacts& like, const std::vector<RunFile>& files) const {
+  const std::string whole = utc_now() + "-" + commit_name(like.commit);
+  const std::string part = "." + whole + "-" + std::to_string(::getpid());
+  const auto all = OwnFolder::open(folder_, IfMissing::make_with_parents);
+  RETURN_IF_ERROR(all);
+  const auto machine = all->enter(machine_name(like), IfMissing::make);
+  RETURN_IF_ERROR(machine);
+  const auto folder = machine->enter(part, IfMissing::make);
+  RETURN_IF_ERROR(folder);
+  const FileLimitAsError limit;
+  Status done;
+  for (size_t i = 0; i < files.size() && done; ++i) {
+    done = copy_profile(files[i], *folder, "run-" + std::to_string(i + 1) + ".txt");
   }
-  for (size_t i = 0; i < files.size(); ++i) {
-    if (Status copied = copy_profile(files[i], (part / ("run-" + std::to_string(i + 1) + ".txt")).string()); !copied) {
-      Error failed = std::move(copied).error();
-      fs::remove_all(part, error);
-      failed.exit_code = kExitUsage;
-      return failed;
-    }
+  done = done ? machine->rename(part, whole) : std::move(done);
+  if (!done) {
+    machine->remove(part);
+    return std::move(done).error();
   }
-  fs::rename(part, whole, error);
-  if (error) {
-    const Error failed = cannot_keep(whole.string(), error);
-    fs::remove_all(part, error);
-    return failed;
-  }
-  return whole.string();
+  return machine->path_of(whole);
 }
 
 }  // namespace gpuprof::cmd

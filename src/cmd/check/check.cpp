@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <exception>
+#include <memory>
 #include <utility>
 
 #include "base/log.h"
@@ -218,13 +219,11 @@ class Check final : public Command {
   }
 
   Result<RecordedRuns> record(std::vector<RunSide> sides, size_t runs) {
-    const RunPlan plan{.sides = std::move(sides),
-                       .runs = runs,
-                       .warmup = warmup_,
-                       .folder = folder_.empty() ? fresh_folder() : folder_,
-                       .record_options = record_options_};
-    kept_in_ = plan.folder;
-    return record_runs(plan);
+    const RunPlan plan{.sides = std::move(sides), .runs = runs, .warmup = warmup_, .record_options = record_options_};
+    auto folder = folder_for_runs(folder_);
+    RETURN_IF_ERROR(folder);
+    kept_in_ = std::make_shared<const OwnFolder>(std::move(*folder));
+    return record_runs(plan, kept_in_);
   }
 
   // If runs fail, the result is inconclusive, because the successful runs may have done less work than the failed
@@ -241,8 +240,8 @@ class Check final : public Command {
   }
 
   void report_folder() const {
-    if (!kept_in_.empty()) {
-      log::info("the profiles are in " + kept_in_);
+    if (kept_in_ != nullptr) {
+      log::info("the profiles are in " + kept_in_->place());
     }
   }
 
@@ -261,20 +260,22 @@ class Check final : public Command {
     const auto sides = two_sides_of_files(arguments_);
     RETURN_IF_ERROR(sides);
     RunReader reader(stack_options_, opened_);
-    const auto old_runs = reader.read(sides->old_words);
+    auto old_files = named_files(sides->old_words);
+    const auto old_runs = reader.read(old_files);
     RETURN_IF_ERROR(old_runs);
-    const auto new_runs = reader.read(sides->new_words);
+    auto new_files = named_files(sides->new_words);
+    const auto new_runs = reader.read(new_files);
     RETURN_IF_ERROR(new_runs);
     return compare_runs(*old_runs, *new_runs, {});
   }
 
   // Reads the profiles of new runs. If a profile cannot be read, its run counts as failed.
-  Runs read_recorded(RunReader& reader, const std::vector<std::string>& files, std::vector<std::string>& failures) {
+  Runs read_recorded(RunReader& reader, std::vector<RunFile>& files, std::vector<std::string>& failures) {
     Runs runs;
-    for (const std::string& file : files) {
-      auto run = reader.read({file});
+    for (RunFile& file : files) {
+      auto run = reader.read(file);
       if (run) {
-        runs.push_back(std::move(run->front()));
+        runs.push_back(std::move(*run));
       } else {
         failures.push_back(run.error().message);
       }
@@ -312,7 +313,7 @@ class Check final : public Command {
 
   struct NewSide {
     Runs runs;
-    std::vector<std::string> files;
+    std::vector<RunFile> files;
     std::vector<std::string> failures;
   };
 
@@ -329,7 +330,7 @@ class Check final : public Command {
       side.runs = read_recorded(reader, side.files, side.failures);
       return side;
     }
-    side.files = files_of_one_side(arguments_);
+    side.files = named_files(files_of_one_side(arguments_));
     auto runs = reader.read(side.files);
     RETURN_IF_ERROR(runs);
     side.runs = std::move(*runs);
@@ -348,7 +349,7 @@ class Check final : public Command {
       like.commit = commit_ == record::kNoCommit ? "" : commit_;
     }
     const Baseline baseline(baseline_);
-    const auto kept = baseline.newest(like);
+    auto kept = baseline.newest(like);
     RETURN_IF_ERROR(kept);
     const std::vector<std::string> unfit =
         save_ ? compare::incomparable(compare::compare(side->runs, {}), options_, true) : std::vector<std::string>();
@@ -372,7 +373,7 @@ class Check final : public Command {
     return code;
   }
 
-  Result<int> compare_with(const BaselineRuns& kept, RunReader& reader, const NewSide& side) {
+  Result<int> compare_with(BaselineRuns& kept, RunReader& reader, const NewSide& side) {
     const auto old_runs = reader.read(kept.files);
     RETURN_IF_ERROR(old_runs);
     log::info((kept.commit.empty() ? "the commit of the baseline is unknown, "
@@ -430,7 +431,7 @@ class Check final : public Command {
   StackChoices stacks_;
   analyze::StackOptions stack_options_;
   std::vector<FileId> opened_;
-  std::string kept_in_;
+  std::shared_ptr<const OwnFolder> kept_in_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "analyze/rows/no_work.h"
 #include "base/clock.h"
 #include "base/files/file.h"
+#include "base/files/path.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
 #include "base/text/numbers.h"
@@ -35,12 +36,26 @@ Status RunReader::reject_copy(const std::string& file, const std::set<std::strin
                                "record the program again", kExitUsage};
 }
 
-Result<compare::Run> RunReader::read_one(const std::string& path) {
-  auto reader = open_profile(path, false, opened_);
+Result<UniqueFd> RunFile::open() const {
+  return folder == nullptr ? open_input(path) : folder->read(std::string(base_name(path)));
+}
+
+std::vector<RunFile> named_files(const std::vector<std::string>& paths) {
+  std::vector<RunFile> files;
+  for (const std::string& path : paths) {
+    files.push_back({path});
+  }
+  return files;
+}
+
+Result<compare::Run> RunReader::read_one(RunFile& named) {
+  auto fd = named.open();
+  RETURN_IF_ERROR(fd);
+  const std::string file = input_name(named.path);
+  auto reader = open_profile(std::move(fd).value(), file, false, opened_);
   RETURN_IF_ERROR(reader);
-  const std::string file = input_name(path);
-  const FileId& id = opened_.back();
-  const std::string identity = "file " + std::to_string(id.device) + " " + std::to_string(id.inode);
+  named.id = opened_.back();
+  const std::string identity = "file " + std::to_string(named.id.device) + " " + std::to_string(named.id.inode);
   RETURN_IF_ERROR(reject_copy(file, {identity}));
   auto run = compare::read_run(*reader, file, stacks_);
   if (!run) {
@@ -57,13 +72,16 @@ Result<compare::Run> RunReader::read_one(const std::string& path) {
   return run;
 }
 
-Result<std::vector<compare::Run>> RunReader::read(const std::vector<std::string>& files) {
+Result<compare::Run> RunReader::read(RunFile& file) {
+  auto run = read_one(file);
+  return run ? std::move(run) : Result<compare::Run>(unusable(std::move(run).error()));
+}
+
+Result<std::vector<compare::Run>> RunReader::read(std::vector<RunFile>& files) {
   std::vector<compare::Run> runs;
-  for (const std::string& file : files) {
-    auto run = read_one(file);
-    if (!run) {
-      return unusable(std::move(run).error());
-    }
+  for (RunFile& file : files) {
+    auto run = read(file);
+    RETURN_IF_ERROR(run);
     runs.push_back(std::move(*run));
   }
   return runs;

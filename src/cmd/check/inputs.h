@@ -1,6 +1,7 @@
 // Reads and validates the input files of `check`.
 #pragma once
 
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 
 #include "analyze/merge/recordings.h"
 #include "analyze/paths/stack_view.h"
+#include "base/files/own_folder.h"
 #include "base/result.h"
 #include "cmd/common/output.h"
 #include "compare/judge/thresholds.h"
@@ -15,16 +17,29 @@
 
 namespace gpuprof::cmd {
 
+// The profile of a run. The user has named `path`, unless `folder` is set: then gpuprof opens the last component of
+// `path` in this folder.
+struct RunFile {
+  std::string path;
+  std::shared_ptr<const OwnFolder> folder = {};
+  FileId id = {};  // the file that RunReader has read
+
+  [[nodiscard]] Result<UniqueFd> open() const;
+};
+
+std::vector<RunFile> named_files(const std::vector<std::string>& paths);
+
 // Reads runs. Errors have the exit code kExitUsage and name the file. Rejects a file that cannot be read, that has no
 // GPU work or no GPU times, or that is a copy of an earlier file.
 class RunReader {
  public:
   RunReader(analyze::StackOptions stacks, std::vector<FileId>& opened) : stacks_(std::move(stacks)), opened_(opened) {}
 
-  Result<std::vector<compare::Run>> read(const std::vector<std::string>& files);
+  Result<compare::Run> read(RunFile& file);
+  Result<std::vector<compare::Run>> read(std::vector<RunFile>& files);
 
  private:
-  Result<compare::Run> read_one(const std::string& path);
+  Result<compare::Run> read_one(RunFile& file);
   // `identities` are texts that identify the file, or the recordings in it.
   Status reject_copy(const std::string& file, const std::set<std::string>& identities);
 

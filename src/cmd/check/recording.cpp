@@ -34,38 +34,48 @@ Error system_error(const std::string& what, std::string hint) {
   return {what + ": " + std::strerror(errno), std::move(hint), kExitUsage};
 }
 
-Status make_folder(const std::string& folder) {
-  if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) {
-    return system_error("cannot make the folder " + folder, "name another one: -o FOLDER");
-  }
-  struct stat info {};
-  if (::stat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
-    return Error{folder + " is not a folder", "name another one: -o FOLDER", kExitUsage};
-  }
-  return {};
-}
-
 // Opens the file for the output of a recorded command, because gpuprof's own standard output has only the result.
-Result<UniqueFd> open_log(const std::string& file) {
-  auto log = OutputFile::open(file, {});
-  if (!log) {
-    Error error = std::move(log).error();
-    error.exit_code = kExitUsage;
-    return error;
-  }
-  if (const Status done = log->commit(); !done) {
-    return Error{done.error().message, done.error().hint, kExitUsage};
-  }
+Result<UniqueFd> open_log(const OwnFolder& folder, const std::string& file) {
+  auto log = OutputFile::open_in(folder.fd(), file, {});
+  RETURN_IF_ERROR(log);
+  RETURN_IF_ERROR(log->commit());
   return log->take_fd();
 }
 
-[[noreturn]] void become(const std::vector<std::string>& words, int log, const sigset_t& mask) {
+// The file of a profile, which a `record` process writes through its descriptor. Gets its name after the recording.
+class ProfileFile {
+ public:
+  static Result<ProfileFile> open(const OwnFolder& folder, const std::string& file) {
+    auto output = OutputFile::open_in(folder.fd(), file, {.keep_old = true, .mode = 0644, .stop = {}});
+    RETURN_IF_ERROR(output);
+    UniqueFd fd = output->take_fd();
+    return ProfileFile(std::move(*output), std::move(fd));
+  }
+
+  [[nodiscard]] int fd() const { return fd_.get(); }
+
+  // Even a failed recording may have a profile.
+  Status finish() {
+    struct stat info {};
+    return ::fstat(fd_.get(), &info) == 0 && info.st_size > 0 ? output_.commit() : Status();
+  }
+
+ private:
+  ProfileFile(OutputFile output, UniqueFd fd) : output_(std::move(output)), fd_(std::move(fd)) {}
+
+  OutputFile output_;
+  UniqueFd fd_;
+};
+
+// A negative `profile` means no file.
+[[noreturn]] void become(const std::vector<std::string>& words, int log, int profile, const sigset_t& mask) {
   // This child ends if gpuprof dies, because nobody would read its profile.
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   ::dup2(nothing, STDIN_FILENO);
   ::dup2(log, STDOUT_FILENO);
   ::dup2(log, STDERR_FILENO);
+  ::fcntl(profile, F_SETFD, 0);
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
@@ -87,7 +97,8 @@ std::string failure_text(int status) {
 
 class Runner {
  public:
-  Runner(const RunPlan& plan, record::Signals signals) : plan_(plan), signals_(std::move(signals)) {}
+  Runner(const RunPlan& plan, std::shared_ptr<const OwnFolder> folder, record::Signals signals)
+      : plan_(plan), folder_(std::move(folder)), signals_(std::move(signals)) {}
 
   Result<RecordedRuns> run() {
     recorded_.files.resize(plan_.sides.size());
@@ -114,10 +125,18 @@ class Runner {
     const RunSide& what = plan_.sides[side];
     const std::string number = std::to_string(warms_up ? round + 1 : round + 1 - plan_.warmup);
     const std::string name = what.name + (warms_up ? "-warmup-" : "-") + number;
-    const std::string file = plan_.folder + "/" + name;
-    auto log = open_log(file + ".log");
+    const std::string file = folder_->path_of(name);
+    auto log = open_log(*folder_, file + ".log");
     RETURN_IF_ERROR(log);
-    std::vector<std::string> words = {"gpuprof", "record", "-q", "-o", warms_up ? "/dev/null" : file + ".txt"};
+    std::optional<ProfileFile> profile;
+    if (!warms_up) {
+      auto made = ProfileFile::open(*folder_, file + ".txt");
+      RETURN_IF_ERROR(made);
+      profile.emplace(std::move(*made));
+    }
+    const int fd = profile ? profile->fd() : -1;
+    std::vector<std::string> words = {"gpuprof", "record", "-q", "-o",
+                                      warms_up ? "/dev/null" : "/dev/fd/" + std::to_string(fd)};
     words.insert(words.end(), plan_.record_options.begin(), plan_.record_options.end());
     if (!what.commit.empty()) {
       words.push_back("--commit=" + what.commit);
@@ -125,8 +144,9 @@ class Runner {
     words.emplace_back("--");
     words.insert(words.end(), what.command.begin(), what.command.end());
     const uint64_t begin = monotonic_ns();
-    const auto status = record(words, log->get());
+    const auto status = record(words, log->get(), fd);
     RETURN_IF_ERROR(status);
+    RETURN_IF_ERROR(profile ? profile->finish() : Status());
     ++done_;
     const std::string failure = failure_text(*status);
     log::info("run " + std::to_string(done_) + " of " + std::to_string(total_) + ", " + name + ": " +
@@ -134,18 +154,18 @@ class Runner {
     if (!failure.empty()) {
       recorded_.failures.push_back("run " + name + " failed with " + failure + ": see " + file + ".log");
     } else if (!warms_up) {
-      recorded_.files[side].push_back(file + ".txt");
+      recorded_.files[side].push_back({file + ".txt", folder_});
     }
     return {};
   }
 
-  Result<int> record(const std::vector<std::string>& words, int log) {
+  Result<int> record(const std::vector<std::string>& words, int log, int profile) {
     const pid_t pid = ::fork();
     if (pid < 0) {
       return system_error("cannot start a recording", hints::kMoreProcesses);
     }
     if (pid == 0) {
-      become(words, log, signals_.original_mask());
+      become(words, log, profile, signals_.original_mask());
     }
     const UniqueFd ended = open_pidfd(pid);
     if (!ended) {
@@ -180,10 +200,11 @@ class Runner {
   [[nodiscard]] Error stopped_error() const {
     return {"stopped by signal " + std::to_string(stopped_) + " (" + ::strsignal(stopped_) + ") after " +
                 std::to_string(done_ - 1) + " of " + std::to_string(total_) + " runs",
-            "there is no verdict; the profiles of complete runs are in " + plan_.folder, kExitBySignal + stopped_};
+            "there is no verdict; the profiles of complete runs are in " + folder_->path(), kExitBySignal + stopped_};
   }
 
   const RunPlan& plan_;
+  std::shared_ptr<const OwnFolder> folder_;
   record::Signals signals_;
   RecordedRuns recorded_;
   size_t total_ = 0;
@@ -193,27 +214,30 @@ class Runner {
 
 }  // namespace
 
-Result<RecordedRuns> record_runs(const RunPlan& plan) {
-  RETURN_IF_ERROR(make_folder(plan.folder));
+Result<RecordedRuns> record_runs(const RunPlan& plan, const std::shared_ptr<const OwnFolder>& folder) {
   auto signals = record::Signals::block();
   if (!signals) {
     return Error{signals.error().message, signals.error().hint, kExitUsage};
   }
-  return Runner(plan, std::move(*signals)).run();
+  return Runner(plan, folder, std::move(*signals)).run();
 }
 
-std::string fresh_folder() {
+Result<OwnFolder> folder_for_runs(const std::string& name) {
+  if (!name.empty()) {
+    return OwnFolder::open(name, IfMissing::make);
+  }
   const time_t now = ::time(nullptr);
   tm parts{};
   ::localtime_r(&now, &parts);
   std::array<char, 64> text{};
   ::strftime(text.data(), text.size(), "gpuprof-check-%Y%m%d-%H%M%S", &parts);
-  std::string name = text.data();
-  struct stat info {};
-  for (int again = 2; ::lstat(name.c_str(), &info) == 0; ++again) {
-    name = text.data() + ("-" + std::to_string(again));
+  for (int again = 1;; ++again) {
+    auto made = OwnFolder::make(text.data() + (again == 1 ? "" : "-" + std::to_string(again)));
+    RETURN_IF_ERROR(made);
+    if (*made) {
+      return std::move(**made);
+    }
   }
-  return name;
 }
 
 }  // namespace gpuprof::cmd

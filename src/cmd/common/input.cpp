@@ -57,10 +57,13 @@ std::string input_name(const std::string& path) {
 Result<profile::Reader> open_profile(const std::string& path, bool lenient, std::vector<FileId>& files) {
   auto fd = open_input(path);
   RETURN_IF_ERROR(fd);
-  const std::string name = input_name(path);
-  files.push_back(FileId::of(fd->get()));
-  wait_for_first_bytes(fd->get(), name);
-  return profile::Reader::open(std::move(fd).value(), name, profile::ReaderOptions{.lenient = lenient});
+  return open_profile(std::move(fd).value(), input_name(path), lenient, files);
+}
+
+Result<profile::Reader> open_profile(UniqueFd fd, const std::string& name, bool lenient, std::vector<FileId>& files) {
+  files.push_back(FileId::of(fd.get()));
+  wait_for_first_bytes(fd.get(), name);
+  return profile::Reader::open(std::move(fd), name, profile::ReaderOptions{.lenient = lenient});
 }
 
 Result<profile::Reader> Input::open() {

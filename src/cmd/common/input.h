@@ -7,6 +7,7 @@
 
 #include "analyze/rows/aggregate.h"
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "cmd/common/output.h"
 #include "profile/reader.h"
 
@@ -35,6 +36,9 @@ std::string input_name(const std::string& path);
 // Opens the profile `path`, where - is standard input, and adds it to `files`. Warns if a pipe sends nothing for a
 // second.
 Result<profile::Reader> open_profile(const std::string& path, bool lenient, std::vector<FileId>& files);
+
+// Like above, for a file that is already open; `name` is its name in messages.
+Result<profile::Reader> open_profile(UniqueFd fd, const std::string& name, bool lenient, std::vector<FileId>& files);
 
 // Adds all records of the profile to `tables`, and calls `see` with each record. Stops when `see` returns an error.
 Status read_records(profile::Reader& reader, profile::Tables& tables,

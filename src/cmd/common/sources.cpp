@@ -1,6 +1,5 @@
 #include "cmd/common/sources.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <sys/stat.h>
@@ -8,14 +7,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <iterator>
 #include <memory>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "base/files/file.h"
+#include "base/files/open_folder.h"
 #include "base/files/packed_input.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
@@ -32,8 +31,29 @@ constexpr size_t kMostOpen = 64;
 constexpr size_t kMostNamed = 3;
 constexpr std::string_view kBegin = "GPUPROF;";
 
-struct CloseListing {
-  void operator()(DIR* folder) const { ::closedir(folder); }
+// A file to read. gpuprof itself has found the file if `folder` is set, which is then the folder that contains it.
+struct Source {
+  std::string path;
+  std::shared_ptr<const UniqueFd> folder = {};
+  std::string name = {};  // of a file that gpuprof has found: its path from `folder`
+
+  [[nodiscard]] Result<profile::Reader> open(bool lenient, std::vector<FileId>& files) const {
+    if (folder == nullptr) {
+      return open_profile(path, lenient, files);
+    }
+    auto fd = open_found(folder->get(), name, path);
+    RETURN_IF_ERROR(fd);
+    return open_profile(std::move(fd).value(), path, lenient, files);
+  }
+
+  // Returns false for standard input, and for files that cannot be opened.
+  bool status(struct stat& info) const {
+    if (folder == nullptr) {
+      return path != "-" && ::stat(path.c_str(), &info) == 0;
+    }
+    const auto place = open_place(folder->get(), name);
+    return place && ::fstat(place->get(), &info) == 0;
+  }
 };
 
 bool is_folder(const std::string& path) {
@@ -67,16 +87,17 @@ bool is_packed_profile(int fd, std::string_view begun) {
   return std::string_view(begin.data(), size) == kBegin;
 }
 
-// Finds out the kind of a file from its first bytes. Returns Kind::foreign for pipes, because reading from them could
-// block.
-Kind kind_of(int folder, const char* name) {
-  const UniqueFd fd(::openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+// Finds out the kind of a file from its first bytes. Opens only regular files, because reading from a pipe could block,
+// and opening a device may have effects.
+Kind kind_of(int folder, const std::string& name) {
+  const auto place = open_place(folder, name);
   struct stat info {};
-  if (!fd || ::fstat(fd.get(), &info) != 0) {
-    return Kind::foreign;
+  if (place && ::fstat(place->get(), &info) == 0 && S_ISDIR(info.st_mode)) {
+    return Kind::folder;
   }
-  if (!S_ISREG(info.st_mode)) {
-    return S_ISDIR(info.st_mode) ? Kind::folder : Kind::foreign;
+  const UniqueFd fd = place ? reopen_regular(*place) : UniqueFd();
+  if (!fd) {
+    return Kind::foreign;
   }
   std::array<char, kBegin.size()> begin{};
   const ssize_t got = ::read(fd.get(), begin.data(), begin.size());
@@ -99,27 +120,34 @@ void tell_skipped(const std::string& path, const std::vector<std::string>& skipp
   log::warn(escaped(path) + ": ignoring files that are not profiles: " + names);
 }
 
-Result<std::vector<std::string>> files_in(const std::string& path) {
-  const std::unique_ptr<DIR, CloseListing> folder(::opendir(path.c_str()));
-  if (folder == nullptr) {
-    return Error{"cannot read the folder " + escaped(path) + ": " + std::strerror(errno), "", kExitUsage};
+Error usage_error(Error error) {
+  error.exit_code = kExitUsage;
+  return error;
+}
+
+Result<std::vector<Source>> files_in(const std::string& path) {
+  auto opened = open_folder(path);
+  if (!opened) {
+    return usage_error(std::move(opened).error());
   }
-  std::vector<std::string> found;
+  const auto folder = std::make_shared<const UniqueFd>(std::move(opened).value());
+  const auto names = names_in(folder->get(), path);
+  if (!names) {
+    return usage_error(names.error());
+  }
+  std::vector<Source> found;
   std::vector<std::string> skipped;
-  while (const dirent* entry = ::readdir(folder.get())) {
-    const std::string name = entry->d_name;
+  for (const std::string& name : *names) {
     if (name.starts_with(".") || name.ends_with(".old")) {
       continue;
     }
-    const Kind kind = kind_of(::dirfd(folder.get()), entry->d_name);
+    const Kind kind = kind_of(folder->get(), name);
     if (kind == Kind::profile) {
-      found.push_back(path + (path.ends_with("/") ? "" : "/") + name);
+      found.push_back({path + (path.ends_with("/") ? "" : "/") + name, folder, name});
     } else if (kind == Kind::foreign) {
       skipped.push_back(name);
     }
   }
-  std::sort(found.begin(), found.end());
-  std::sort(skipped.begin(), skipped.end());
   tell_skipped(path, skipped);
   if (found.empty()) {
     return Error{"no profile in the folder " + escaped(path),
@@ -128,13 +156,14 @@ Result<std::vector<std::string>> files_in(const std::string& path) {
   return found;
 }
 
-Result<std::vector<std::string>> files_like(const std::string& pattern) {
+Result<std::vector<Source>> files_like(const std::string& pattern) {
   glob_t matches{};
   const int failed = ::glob(pattern.c_str(), 0, nullptr, &matches);
-  std::vector<std::string> found;
+  const auto here = std::make_shared<const UniqueFd>(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  std::vector<Source> found;
   for (size_t i = 0; failed == 0 && i < matches.gl_pathc; ++i) {
     if (!is_folder(matches.gl_pathv[i])) {
-      found.emplace_back(matches.gl_pathv[i]);
+      found.push_back({matches.gl_pathv[i], here, matches.gl_pathv[i]});
     }
   }
   ::globfree(&matches);
@@ -145,19 +174,19 @@ Result<std::vector<std::string>> files_like(const std::string& pattern) {
   return found;
 }
 
-Result<std::vector<std::string>> expand_sources(const std::vector<std::string>& words) {
-  std::vector<std::string> files;
+Result<std::vector<Source>> expand_sources(const std::vector<std::string>& words) {
+  std::vector<Source> files;
   std::set<std::pair<dev_t, ino_t>> known;
-  const auto is_new = [&known](const std::string& file) {
+  const auto is_new = [&known](const Source& file) {
     struct stat info {};
-    return file == "-" || ::stat(file.c_str(), &info) != 0 || known.emplace(info.st_dev, info.st_ino).second;
+    return !file.status(info) || known.emplace(info.st_dev, info.st_ino).second;
   };
   for (const std::string& word : words) {
     const bool folder = word != "-" && is_folder(word);
     const bool pattern = !folder && word.find_first_of("*?[") != std::string::npos && !source_exists(word);
     if (!folder && !pattern) {
-      if (is_new(word)) {
-        files.push_back(word);
+      if (is_new({word})) {
+        files.push_back({word});
       } else {
         log::warn(escaped(word) + " is named more than once: it is read once");
       }
@@ -177,22 +206,22 @@ Result<std::vector<analyze::MergeInput>> open_sources(const std::vector<std::str
   if (std::count(words.begin(), words.end(), "-") > 1) {
     return Error{"standard input is named more than once", "write one of the profiles to a file", kExitUsage};
   }
-  const auto paths = expand_sources(words);
-  RETURN_IF_ERROR(paths);
+  const auto sources = expand_sources(words);
+  RETURN_IF_ERROR(sources);
   std::vector<analyze::MergeInput> inputs;
-  for (const std::string& path : *paths) {
-    auto reader = open_profile(path, lenient, files);
+  for (const Source& source : *sources) {
+    auto reader = source.open(lenient, files);
     RETURN_IF_ERROR(reader);
     struct stat info {};
-    const bool is_file = path != "-" && ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
-    analyze::MergeInput input{.name = input_name(path),
+    const bool is_file = source.status(info) && S_ISREG(info.st_mode);
+    analyze::MergeInput input{.name = input_name(source.path),
                               .reader = std::nullopt,
                               .bytes = is_file ? static_cast<uint64_t>(info.st_size) : 0,
                               .reopen = {}};
-    if (is_file && paths->size() > kMostOpen) {
-      input.reopen = [path, lenient] {
+    if (is_file && sources->size() > kMostOpen) {
+      input.reopen = [source, lenient] {
         std::vector<FileId> known;
-        return open_profile(path, lenient, known);
+        return source.open(lenient, known);
       };
     } else {
       input.reader = std::move(reader).value();

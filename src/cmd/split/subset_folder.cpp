@@ -1,6 +1,5 @@
 #include "cmd/split/subset_folder.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,13 +7,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <memory>
 #include <random>
-#include <string_view>
 #include <utility>
 
 #include "base/files/file.h"
 #include "base/files/open_folder.h"
+#include "base/files/own_folder.h"
 #include "base/return_if_error.h"
 #include "base/text/utf8.h"
 #include "profile/writer.h"
@@ -34,20 +32,10 @@ Error failure(const std::string& path, const std::string& why, std::string hint 
   return {"cannot write into " + escaped(path) + ": " + why, std::move(hint), exit_code};
 }
 
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
-};
-
 bool has_entries(int parent, const std::string& entry) {
-  const int fd = ::openat(parent, entry.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  const std::unique_ptr<DIR, CloseFolder> folder(fd < 0 ? nullptr : ::fdopendir(fd));
-  while (const dirent* const found = folder == nullptr ? nullptr : ::readdir(folder.get())) {
-    const std::string_view name = found->d_name;
-    if (name != "." && name != "..") {
-      return true;
-    }
-  }
-  return false;
+  const UniqueFd fd(::openat(parent, entry.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const auto names = names_in(fd.get(), entry);
+  return names && !names->empty();
 }
 
 }  // namespace
@@ -73,6 +61,10 @@ Result<SubsetFolder> SubsetFolder::create(const std::string& path) {
     if (!S_ISDIR(info.st_mode)) {
       return failure(path, "it exists and is not a folder", "name one that does not exist", kExitUsage);
     }
+    if (!is_of_user_or_root(info)) {
+      return failure(path, "it belongs to another user (uid " + std::to_string(info.st_uid) + ")",
+                     "name one that does not exist", kExitUsage);
+    }
     if (has_entries(made.parent_.get(), made.entry_)) {
       return failure(path, "the folder is not empty", "name one that does not exist, or is empty", kExitUsage);
     }
@@ -96,12 +88,10 @@ Result<SubsetFolder> SubsetFolder::create(const std::string& path) {
   }
   made.mode_ = info.st_mode & (kPermissions | S_ISGID);
   ::fchmod(made.folder_.get(), kPrivate | (info.st_mode & S_ISGID));
-  // If the new folder replaces an old one, it gets the same owner, and at most the permissions of the old one.
+  // If the new folder replaces an old one, it gets the same group, and at most the permissions of the old one.
   if (before.st_mode != 0) {
     made.mode_ &= before.st_mode;
-    if (before.st_uid != info.st_uid || before.st_gid != info.st_gid) {
-      made.owner_ = {before.st_uid, before.st_gid};
-    }
+    made.group_ = before.st_gid;
   }
   return made;
 }
@@ -169,8 +159,8 @@ Status SubsetFolder::flush_all() {
 
 Status SubsetFolder::finish() {
   RETURN_IF_ERROR(flush_all());
-  if (owner_) {
-    (void)!::fchown(folder_.get(), owner_->first, owner_->second);  // may fail unless gpuprof is root
+  if (group_) {
+    (void)!::fchown(folder_.get(), static_cast<uid_t>(-1), *group_);  // may fail unless gpuprof is root
   }
   ::fchmod(folder_.get(), mode_);
   // Can replace an empty folder, but nothing else.

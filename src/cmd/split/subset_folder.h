@@ -7,7 +7,6 @@
 #include <deque>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -52,7 +51,7 @@ class SubsetFolder {
   std::string temporary_;  // name of the hidden folder in parent_ until finish()
   UniqueFd folder_;
   mode_t mode_ = 0;
-  std::optional<std::pair<uid_t, gid_t>> owner_;  // owner to give to the folder; nullopt: keep gpuprof's user
+  std::optional<gid_t> group_;  // group to give to the folder; nullopt: keep that of gpuprof's user
   std::deque<File> files_;
   size_t waiting_ = 0;  // buffered bytes of all files
   uint64_t bytes_ = 0;

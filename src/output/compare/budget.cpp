@@ -40,7 +40,7 @@ void budget_text(const Budget& budget, const BudgetResult& result, TextStream& o
   for (const RunBudget& run : result.runs) {
     std::string names;
     for (size_t i = 0; i < std::min(run.matched.size(), kMostNames); ++i) {
-      names += (i == 0 ? "" : ", ") + shown_ends(run.matched[i]);
+      names += (i == 0 ? "" : ", ") + shown_name(shown_ends(run.matched[i]));
     }
     if (run.matched.size() > kMostNames) {
       names += ", " + std::to_string(run.matched.size() - kMostNames) + " more";

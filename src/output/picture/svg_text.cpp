@@ -66,8 +66,13 @@ std::string printable(std::string_view bytes) {
 std::string xml_escaped(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  for (const char c : text) {
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
     switch (c) {
+      case ':':
+      case '#':
+        out += !begins_ci_command(text, at) ? std::string_view(&c, 1) : c == ':' ? "&#58;" : "&#35;";
+        break;
       case '<':
         out += "&lt;";
         break;
@@ -92,8 +97,13 @@ std::string xml_escaped(std::string_view text) {
 
 std::string json_quoted(std::string_view text) {
   std::string out;
-  for (const char c : json_text(Json(text))) {
+  const std::string json = json_text(Json(text));
+  for (size_t at = 0; at < json.size(); ++at) {
+    const char c = json[at];
     switch (c) {
+      case '#':
+        out += begins_ci_command(json, at) ? "\\u0023" : "#";
+        break;
       case '<':
         out += "\\u003c";
         break;

@@ -173,12 +173,14 @@ std::shared_ptr<ProcessGuard> Channel::guard_of(const Caller& caller) {
 bool Channel::admits(uint32_t pid) {
   options_.memory->look();
   const bool many = sources_.size() >= kMaxSources;
-  if (!many && !options_.memory->is_full()) {
+  if (!many && !options_.memory->is_full() && !options_.memory->has_written_all()) {
     return true;
   }
   ++refused_;
   const std::string why = many ? std::to_string(kMaxSources) + " other processes are being recorded"
-                               : "gpuprof has reached its memory limit";
+                          : options_.memory->is_full()
+                              ? "gpuprof has reached its memory limit"
+                              : "gpuprof has reached its limit for what it writes about processes";
   rejected_.warn("process " + std::to_string(pid) + " is not recorded: " + why, "record fewer processes");
   return false;
 }
@@ -428,7 +430,7 @@ void Channel::report_counters(Source& source, backend::EventSink& sink) {
     source.reason_shown = true;
     std::string reason(source.segment->reason, ::strnlen(source.segment->reason, sizeof(source.segment->reason)));
     sink.on_meta(source.id, "disabled=" + reason);
-    disabled_.warn("process " + std::to_string(source.pid) + " is not profiled: " + reason);
+    disabled_.warn("process " + std::to_string(source.pid) + " is not profiled. It reports '" + reason + "'");
   }
 }
 

@@ -1,6 +1,7 @@
 #include "record/process/producers.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 
 #include "base/log.h"
@@ -19,6 +20,16 @@ constexpr unsigned kMaxPythonChanges = 8;
 constexpr size_t kMaxNotes = 16;
 constexpr size_t kMaxDrivers = 16;
 constexpr size_t kMaxNote = 300;  // limit in bytes
+constexpr std::string_view kLateTables = "note.tables";
+constexpr size_t kRowBytes = 2048;  // estimated size of a source's rows in the profile: PROCESS, DEVICE, COVERAGE, LOSS
+constexpr size_t kEscapeBytes = 4;  // size of the escape of a byte
+
+// Returns an upper limit for the size of a text in the profile.
+size_t written_bytes(std::string_view text) {
+  return text.size() + (kEscapeBytes - 1) * static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+                         return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != ' ' && c != '.';
+                       }));
+}
 
 std::string meta_key(const Source& source, const std::string& key) {
   return "process." + std::to_string(source.pid) + "." + key;
@@ -63,6 +74,7 @@ void Producers::on_source(backend::SourceId id, uint32_t pid, std::string_view b
   source.pid = pid;
   source.backend = backend;
   source.image = &processes_.on_source(pid, backend);
+  memory_->admit_written(kRowBytes);  // Channel accepts no processes above the limit
 }
 
 void Producers::on_name(Source& source, uint32_t name_id, std::string_view text) {
@@ -154,12 +166,16 @@ bool Producers::on_python(Source& source, const gpuprof_python_layout& layout) {
 
 void Producers::on_meta(Source& source, std::string_view text) {
   const size_t equals = text.find('=');
-  if (equals == std::string_view::npos || source.metas >= kMaxMeta || !memory_->admit()) {
+  if (equals == std::string_view::npos || source.metas >= kMaxMeta || !memory_->admit() ||
+      !memory_->admit_written(written_bytes(text))) {
     return;
   }
   ++source.metas;
   // Keys from a library are complete ("cupti.version"). Keys without a dot get the backend's name as prefix.
   const std::string key(text.substr(0, equals));
+  if (!source.traits.in_recorder && (key == kLateTables || key.starts_with("note.drm."))) {
+    return;  // only the recorder knows this
+  }
   if (key == "python.version") {
     source.python_version = text.substr(equals + 1, kMaxNote);
   } else if (key == "python.refused") {
@@ -173,9 +189,8 @@ void Producers::on_meta(Source& source, std::string_view text) {
   }
   const char* const what = key == "sampling.off" ? "no samples: " : key == "counting.off" ? "no counts: " : "";
   if ((*what != '\0' || key.starts_with("note.")) && notes_.size() < kMaxNotes && notes_.insert(key).second) {
-    std::string shown;  // escaped, because a target may send any text
-    append_escaped(text.substr(equals + 1, kMaxNote), {}, shown);
-    log::info(what + shown);
+    const std::string shown = what + escaped(text.substr(equals + 1, kMaxNote));
+    log::info(source.traits.in_recorder ? shown : "process " + std::to_string(source.pid) + " reports '" + shown + "'");
   }
   const std::string scope = key.find('.') == std::string::npos ? source.backend + "." : "";
   add_meta(meta_key(source, scope + key), std::string(text.substr(equals + 1)));
@@ -187,7 +202,7 @@ void Producers::on_tables_late(const Source& source) {
         "the first stacks of process " + std::to_string(source.pid) + " are cut until its unwind tables are ready",
         "the next recording finds the tables in the cache");
   }
-  add_meta(meta_key(source, "note.tables"), "not ready in time: the first stacks are cut");
+  add_meta(meta_key(source, std::string(kLateTables)), "not ready in time: the first stacks are cut");
 }
 
 // Removes all data of the source and closes its files, so that they do not accumulate over many short processes.

@@ -17,6 +17,7 @@ import wire_layout
 gc.disable()  # collecting would only cost time: profiles have millions of objects and no cycles
 
 MOST_MIB = 512  # the limit in docs/cli.md
+MOST_WRITTEN_MIB = 256 + 8  # the limit for texts of processes, and GPU work
 
 
 def peak_mib(pid):
@@ -100,6 +101,15 @@ class Budgets(rig.RuntimeTest):
     @strangers.needed
     def test_floods_of_all_kinds_stay_within_the_memory_limit(self):
         profile, stderr, honest = self.flood("everything", 300)
+        self.assert_sound(profile, honest)
+        self.assert_told(profile, stderr)
+
+    @strangers.needed
+    def test_remarks_of_endless_connections_do_not_fill_the_disk(self):
+        profile, stderr, honest = self.flood("reconnects", 400)
+        size = os.path.getsize(self.profile_path)
+        self.assertLess(size, MOST_WRITTEN_MIB << 20, stderr)
+        self.assertGreater(size, MOST_WRITTEN_MIB << 19, "the flood was too small")
         self.assert_sound(profile, honest)
         self.assert_told(profile, stderr)
 

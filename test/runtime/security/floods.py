@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A target that speaks src/wire/wire.h itself, and floods the recorder with records of one kind: floods.py KIND MIB, or
-`floods.py processes COUNT`. An honest process of the same recording runs meanwhile.
+`floods.py processes COUNT`, or `floods.py reconnects MIB`. An honest process of the same recording runs meanwhile.
 
 Prints what the honest process did, as JSON. The users that run this may only read this file and wire_layout.py.
 """
@@ -197,6 +197,23 @@ def hostile(kind, mib):
     target.finish()
 
 
+def reconnect(mib):
+    """Sends long remarks. Connects again whenever the limit of one connection is reached, or gpuprof has ended it."""
+    until = time.monotonic() + LONGEST_SECONDS
+    left = mib << 20
+    while left > 0 and time.monotonic() < until:
+        target = Target()
+        if target.memory is None:
+            break  # refused
+        for i in range(1000):
+            remark = flood_metas(i)
+            if not target.put(remark, until):
+                break
+            left -= len(remark)
+        target.finish()
+        target.socket.close()
+
+
 def crowd(count):
     """Starts many processes at once; each fills its rings."""
     remark = meta(b"v")
@@ -256,6 +273,8 @@ def main():
     if attacker == 0:
         if kind == "processes":
             crowd(amount)
+        elif kind == "reconnects":
+            reconnect(amount)
         else:
             hostile(kind, amount)
         os._exit(0)

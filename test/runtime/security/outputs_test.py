@@ -225,6 +225,17 @@ class OutputsTest(rig.RuntimeTest):
                 self.assertEqual(run.returncode, 0, run.stderr)
                 self.assertTrue(read(out).startswith("before\nGPUPROF;"))
 
+    def test_a_target_does_not_inherit_the_output(self):
+        out = os.path.join(self.folder, "out")
+        with open(out, "wb") as file:
+            name = f"/dev/fd/{file.fileno()}"
+            run = self.run_command([rig.GPUPROF, "record", "-q", "-o", name, "--", "ls", "-l", "/proc/self/fd"],
+                                   pass_fds=[file.fileno()])
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn(b"0 -> /dev/null", run.stdout)
+        self.assertNotIn(out.encode(), run.stdout)
+        self.assertIsNotNone(rig.Profile(out).end())
+
     def test_output_names_of_open_descriptors_work_without_links_in_dev(self):
         # Mounts an empty /dev, as in small containers and virtual machines, so that /dev/stdout does not exist.
         bare = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o mode=755 none /dev && exec "$@"', "sh"]
@@ -258,6 +269,34 @@ class OutputsTest(rig.RuntimeTest):
         self.assertEqual(run.returncode, 1)
         self.assert_says(run, "belongs to another user", "hint:")
         self.assertEqual(os.listdir(self.sticky), ["p.txt"])
+
+    def test_a_strangers_lock_gives_the_profile_no_other_name(self):
+        # The stranger locks a file of its own, and then the readable file of a victim.
+        lock = ("import fcntl, os, sys, time\nfd = os.open(sys.argv[1], os.O_RDONLY)\n"
+                "fcntl.flock(fd, fcntl.LOCK_EX)\n"
+                "try:\n    fcntl.lockf(os.open(sys.argv[1], os.O_RDWR), fcntl.LOCK_EX)\nexcept OSError:\n    pass\n"
+                "open(sys.argv[2], 'w').close()\ntime.sleep(600)")
+        for owner in (self.stranger, self.victim):
+            for writer in (self.victim, None):  # None is root
+                with self.subTest(owner=owner.name, writer=writer and writer.name):
+                    folder = os.path.join(self.sticky, f"{owner.uid}-{writer and writer.uid}")
+                    os.mkdir(folder)
+                    os.chmod(folder, 0o1777)
+                    name, ready = os.path.join(folder, "p.txt"), os.path.join(folder, "ready")
+                    owner.python("import sys; open(sys.argv[1], 'w').write('here')", name, check=True)
+                    holder = self.stranger.start([strangers.sys_python(), "-c", lock, name, ready], cwd="/")
+                    self.addCleanup(holder.wait)
+                    self.addCleanup(holder.kill)
+                    self.assertTrue(rig.wait_for(lambda path=ready: os.path.exists(path)))
+                    start = writer.run if writer else subprocess.run
+                    run = start([rig.GPUPROF, "record", "-o", name, "--", "true"], capture_output=True, cwd="/", check=False)
+                    refused = writer is not None and owner is self.stranger
+                    self.assertEqual(run.returncode, 1 if refused else 0, run.stderr)
+                    if refused:
+                        self.assert_says(run, "belongs to another user", "hint:")
+                    else:
+                        self.assertIsNotNone(rig.Profile(name).end(), run.stderr)
+                    self.assertEqual(sorted(os.listdir(folder)), ["p.txt", *([] if refused else ["p.txt.old"]), "ready"])
 
     def test_swapping_the_output_folder_does_not_move_the_profile(self):
         self.as_stranger("os.mkdir(sys.argv[1])", self.in_sticky("out"))

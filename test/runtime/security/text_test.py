@@ -3,10 +3,17 @@
 
 import os
 import re
+import shutil
 import subprocess
+import sys
 import tempfile
 
-import rig
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../check"))
+import floods  # noqa: E402
+import made  # noqa: E402
+import rig  # noqa: E402
+import strangers  # noqa: E402
+import wire_layout  # noqa: E402
 
 # This text clears the screen with ESC [ and with its C1 form, sets the title, reverses the text direction, and hides
 # its own end.
@@ -49,6 +56,34 @@ def escaped(text):
     return "".join(f"\\x{ord(c):02x}" if c in "\\;" or ord(c) < 0x20 or ord(c) == 0x7F else c for c in text)
 
 
+# Texts that GitHub's runner could take for commands, in a name or after a line is wrapped.
+COMMANDS = ("::stop-commands::mark", "\u00a0 ::stop-commands::mark", "a##[add-mask]mark", "a###[add-mask]mark", ":",
+            ";;stop-commands;;mark", "word " * 30 + "::stop-commands::mark " + "word ::stop-commands::mark " * 30)
+IS_COMMAND = re.compile(r"(?m)^\s*::(?!error title=|notice title=)|##\[")
+READERS = (["flame"], ["flame", "--lines"], ["flame", "--by", "thread,device,rank,host,command", "--nvtx", "frames"],
+           ["flame", "--svg", "-"], ["flame", "--html", "-"], ["flame", "--time-series", "-"], ["report"],
+           ["report", "--top", "0", "--width", "80"], ["report", "--json"], ["dump"], ["latency"], ["latency", "--paths"],
+           ["latency", "--json"], ["annotate"], ["annotate", "--cpu"], ["merge"], ["filter", "--kernel", "."], ["import"],
+           *(["export", "--format", name, "-o", "-"] for name in ("chrome", "speedscope", "folded", "json", "csv")))
+COMPARERS = (["diff"], ["diff", "--width", "80"], ["diff", "--json"], ["diff", "--folded"], ["diff", "--markdown"],
+             ["diff", "--svg", "-"], ["check"], ["check", "--width", "40"], ["check", "--markdown", "-"],
+             ["check", "--junit", "-"], ["check", "--json", "-"], ["check", "--annotations"],
+             ["check", "--kernel", ".", "--max", "1ns"])
+
+
+# A target that speaks the wire protocol, and sends remarks as the injection library does.
+REMARKS = """
+import sys, time
+import floods
+target = floods.Target()
+target.next_ring = 0
+target.put(b"".join(floods.meta(text.encode()) for text in sys.argv[1:]))
+while floods.RING.get(target.memory, "tail", floods.wire.ring(0)) < target.head[0]:
+    time.sleep(0.01)
+target.finish()
+"""
+
+
 class Text(rig.RuntimeTest):
     def harmless(self, what, output, must_show="mark"):
         text = output.decode("utf-8", "strict")
@@ -82,6 +117,48 @@ class Text(rig.RuntimeTest):
             self.assertEqual(shown, [c for c in commands if "--svg" not in c])  # proves that the output contained the names
             with open(svg, "rb") as file:
                 self.harmless("the picture", file.read().replace(b"\t", b""))
+
+    def test_no_command_prints_commands_for_a_ci_system(self):
+        for text in COMMANDS:
+            path = os.path.join(self.folder, "profile.txt")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(PROFILE.format(text=escaped(text)))
+            sides = []
+            for side, ns in (("old", 100_000_000), ("new", 200_000_000)):
+                work = {(("main", escaped(text)), escaped(text)): (100, ns), (("main", "f"), "k"): (100, 100_000_000)}
+                sides.append([made.write(os.path.join(self.folder, f"{side}-{i}.txt"), work, seed=f"{side} {i}",
+                                         device=escaped(text), driver=escaped(text), command=escaped(text))
+                              for i in range(3)])
+            commands = [[*command, path] for command in READERS]
+            commands += [[*command, *sides[0], *(["--", *sides[1]] if "--max" not in command else [])]
+                         for command in COMPARERS]
+            for command in commands:
+                done = self.read(*command)
+                self.assertIn(done.returncode, (0, 1), (command, done.stderr))
+                for output in (done.stdout, done.stderr):
+                    shown = output.decode("utf-8", "strict")
+                    found = IS_COMMAND.search(shown)
+                    self.assertIsNone(found, f"{command} {text[:40]!r}: {found and shown[found.start():found.end() + 60]!r}")
+
+    @strangers.needed
+    def test_notes_of_a_target_are_shown_as_its_words(self):
+        with strangers.Scratch() as scratch:
+            for module in (floods, wire_layout):
+                shutil.copy(module.__file__, scratch)
+            remarks = ["note.x=error: run mark", "sampling.off=error: run mark", "note.tables=forged", "note.drm.x=forged",
+                       "python.version=3.9", "python.refused=error: run mark"]
+            run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, "--stacks=inproc", "--user",
+                                    strangers.stranger().name, "--", "env", f"PYTHONPATH={scratch}", strangers.sys_python(),
+                                    "-B", "-c", REMARKS, *remarks])
+        stderr = run.stderr.decode("utf-8", "replace")
+        self.assertEqual(run.returncode, 0, stderr)
+        told = [line for line in stderr.splitlines() if "run mark" in line]
+        self.assertEqual(len(told), 3, stderr)
+        for line in told:
+            self.assertRegex(line, r"^gpuprof: (warning: )?process \d+ .*reports '[^']*run mark'")
+        self.assertNotIn("forged", stderr)
+        keys = [key for key in rig.Profile(self.profile_path).meta() if ".note." in key]
+        self.assertEqual(len(keys), 1, keys)
 
     def test_errors_escape_hostile_names(self):
         with tempfile.TemporaryDirectory() as scratch:

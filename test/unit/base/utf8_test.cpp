@@ -34,6 +34,23 @@ TEST_CASE("control bytes, selected bytes and invalid bytes are escaped") {
   CHECK(escaped("") == "");
 }
 
+TEST_CASE("the begin of a command for a CI system is escaped") {
+  CHECK(escaped("::error::x") == "\\x3a:error::x");
+  CHECK(escaped("a ::error::x") == "a \\x3a:error::x");  // the line may be wrapped at the space
+  for (const char* const space : {"  ", "\xc2\xa0", "\xe2\x80\x83", "\xe3\x80\x80"}) {
+    CHECK(escaped(space + std::string("::x")) == space + std::string("\\x3a:x"));
+  }
+  CHECK(escaped(":") == "\\x3a");
+  CHECK(escaped("a##[group]") == "a\\x23#[group]");
+  CHECK(escaped("###[group]") == "#\\x23#[group]");
+  CHECK(escaped("a##") == "a\\x23#");
+  for (const char* const usual : {"std::vector<a::b>::operator[](int)", "(::a)", "caf\xc3\xa9::b", "a: b", "a : b",
+                                  ":a", "EXIT :", "{lambda()#1}::operator()", "# [a]", "#", "C#"}) {
+    CHECK(escaped(usual) == usual);
+  }
+  CHECK(escaped(escaped("::x ##[y]")) == escaped("::x ##[y]"));
+}
+
 TEST_CASE("characters that can deceive a terminal are escaped byte by byte") {
   CHECK(escaped("a\xc2\x9b"
                 "2Jb") == "a\\xc2\\x9b2Jb");  // C1 control: acts like ESC [ 2 J

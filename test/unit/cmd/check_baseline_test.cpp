@@ -12,6 +12,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Returns the file as RunReader leaves it.
+RunFile read_before(const std::string& path) {
+  RunFile file{path};
+  if (const auto fd = file.open()) {
+    file.id = FileId::of(fd->get());
+  }
+  return file;
+}
+
 class Folder {
  public:
   Folder() {
@@ -23,9 +32,9 @@ class Folder {
   ~Folder() { fs::remove_all(path_); }
 
   [[nodiscard]] std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-  [[nodiscard]] std::string profile(const std::string& text) const {
+  [[nodiscard]] RunFile profile(const std::string& text) const {
     std::ofstream(path_ / "profile.txt") << text;
-    return *this / "profile.txt";
+    return read_before(*this / "profile.txt");
   }
 
  private:
@@ -57,7 +66,8 @@ TEST_CASE("a baseline has another commit and the same device and driver") {
   CHECK(newest_commit(baseline, facts("b", "NVIDIA 570.1")) == "none");
   const auto kept = baseline.newest(facts("b"));
   REQUIRE((*kept)->files.size() == 2);
-  std::ifstream copy((*kept)->files[1]);
+  CHECK((*kept)->files[1].open().ok());
+  std::ifstream copy((*kept)->files[1].path);
   std::string text;
   copy >> text;
   CHECK(text == "one");
@@ -71,6 +81,7 @@ TEST_CASE("the newest baseline is used, and incomplete ones are ignored") {
   const fs::path machine = fs::path(*place).parent_path();
   for (const char* name : {"20200101T000000Z-old", ".20990101T000000Z-part-1", "20990101T000000Z-empty"}) {
     fs::create_directory(machine / name);
+    fs::permissions(machine / name, fs::perms::owner_all);
   }
   for (const char* name : {"20200101T000000Z-old", ".20990101T000000Z-part-1"}) {
     std::ofstream(machine / name / "run-1.txt") << "x";
@@ -81,7 +92,7 @@ TEST_CASE("the newest baseline is used, and incomplete ones are ignored") {
 
 TEST_CASE("commits are equal only if their complete names are") {
   const Folder folder;
-  const std::string profile = folder.profile("x");
+  const RunFile profile = folder.profile("x");
   // A commit is never its own baseline. Another commit can be, even if both commit names would make the same folder
   // name (in folder names, characters are replaced and long names are cut).
   const std::string prefix(100, 'a');
@@ -136,12 +147,22 @@ TEST_CASE("names in a profile cannot choose a folder outside of the baseline") {
 TEST_CASE("a missing profile leaves no files behind, and a file cannot be a baseline folder") {
   const Folder folder;
   const Baseline baseline(folder / "kept");
-  CHECK_FALSE(baseline.keep(facts("a"), {folder / "nonexistent"}).ok());
+  CHECK_FALSE(baseline.keep(facts("a"), {read_before(folder / "nonexistent")}).ok());
   // An empty profile is rejected. (A pipe gives an empty profile if a command has already read it once.)
-  CHECK_FALSE(baseline.keep(facts("a"), {"/dev/null"}).ok());
-  CHECK_FALSE(baseline.keep(facts("a"), {"/proc/self/mem"}).ok());  // reading this file fails
+  CHECK_FALSE(baseline.keep(facts("a"), {read_before("/dev/null")}).ok());
+  CHECK_FALSE(baseline.keep(facts("a"), {read_before("/proc/self/mem")}).ok());  // reading this file fails
   CHECK(newest_commit(baseline, facts("b")) == "none");
-  CHECK_FALSE(Baseline(folder.profile("x")).newest(facts("a")).ok());
+  CHECK_FALSE(Baseline(folder.profile("x").path).newest(facts("a")).ok());
+}
+
+TEST_CASE("a profile that another file has replaced since it was read is not kept") {
+  const Folder folder;
+  const Baseline baseline(folder / "kept");
+  const RunFile profile = folder.profile("x");
+  std::ofstream(folder / "other") << "y";
+  fs::rename(folder / "other", profile.path);
+  CHECK_FALSE(baseline.keep(facts("a"), {profile}).ok());
+  CHECK(newest_commit(baseline, facts("b")) == "none");
 }
 
 TEST_CASE("may_keep() checks in advance whether profiles can be stored, and creates nothing") {
@@ -149,8 +170,8 @@ TEST_CASE("may_keep() checks in advance whether profiles can be stored, and crea
   CHECK(Baseline(folder / "new/one").can_save().ok());
   CHECK_FALSE(fs::exists(folder / "new"));
   CHECK(Baseline(folder / "").can_save().ok());
-  CHECK_FALSE(Baseline(folder.profile("x")).can_save().ok());
-  CHECK_FALSE(Baseline(folder.profile("x") + "/below").can_save().ok());
+  CHECK_FALSE(Baseline(folder.profile("x").path).can_save().ok());
+  CHECK_FALSE(Baseline(folder.profile("x").path + "/below").can_save().ok());
 }
 
 }  // namespace

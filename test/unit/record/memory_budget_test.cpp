@@ -84,6 +84,20 @@ TEST_CASE("memory usage is measured after large growth, not on each call") {
   CHECK(fake.looks <= 11);
 }
 
+TEST_CASE("what is written about processes has a limit of its own") {
+  constexpr size_t kCudaProcess = 5 << 10;
+  Fake fake;
+  for (int process = 0; process < 20'000; ++process) {  // 10,000 processes with two connections each
+    REQUIRE(fake.budget->admit_written(kCudaProcess));
+  }
+  CHECK_FALSE(fake.budget->has_written_all());
+  while (fake.budget->admit_written(kCudaProcess)) {
+  }
+  CHECK(fake.budget->has_written_all());
+  CHECK(fake.budget->left_out() == 1);
+  CHECK(fake.budget->admit());
+}
+
 TEST_CASE("own_memory() grows with allocations") {
   const uint64_t before = own_memory();
   if (before == 0) {

@@ -410,7 +410,7 @@ TEST_CASE("an unsupported Python is named at the end") {
   CHECK(python_line(rig.correlator.totals().refused_python).empty());
   rig.correlator.finish();
   CHECK(python_line(rig.correlator.totals().refused_python) ==
-        process + " is recorded without Python frames, because it runs Python 3.8.10: its version is not known\\x1b");
+        process + " is recorded without Python frames. It reports 'Python 3.8.10: its version is not known\\x1b'");
 
   InProcess two;
   two.open(2, 1);
@@ -420,7 +420,7 @@ TEST_CASE("an unsupported Python is named at the end") {
   two.correlator.on_source_end(1);
   two.correlator.on_source_end(2);
   CHECK(python_line(two.correlator.totals().refused_python) ==
-        process + " is recorded without Python frames, because it runs PyPy; other processes, too");
+        process + " is recorded without Python frames. It reports 'PyPy'; so do other processes");
 
   Rig pointers({.frame_pointers = true});  // a frame-pointer walk finds no Python frames in any process
   pointers.correlator.on_meta(1, "python.refused=PyPy");
