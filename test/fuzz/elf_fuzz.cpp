@@ -77,7 +77,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       static_cast<void>(image->code_offset_of(*vaddr));
     }
   }
-  ReadingBudget in_memory(kLimits);
+  ReadingBudget in_memory(kLimits, {});
   if (const auto module = ElfModule::of_memory({bytes.begin(), bytes.end()}, "[vdso]", in_memory); module) {
     check_frames(*module, addresses);
   }
@@ -86,7 +86,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   file->path = "/mapped/file.so";
   file->fd.reset(::memfd_create("fuzz", MFD_CLOEXEC));
   require(file->fd && ::write(file->fd.get(), data, size) == static_cast<ssize_t>(size));
-  ReadingBudget budget(kLimits);
+  ReadingBudget budget(kLimits, {});
   if (const auto module = ElfModule::of_file(file, true, {}, budget); module) {
     check_frames(*module, addresses);
   }

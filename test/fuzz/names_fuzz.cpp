@@ -101,7 +101,7 @@ std::vector<uint64_t> addresses_in(std::string_view text) {
 // Reading a file in steps, while a compiler appends to it, must give the same result as reading it once.
 void perf_map(std::string_view text) {
   static const File file;
-  ReadingBudget budget;
+  ReadingBudget budget({}, {});
   PerfMap at_once(file.path(), ::geteuid());
   PerfMap in_parts(file.path(), ::geteuid());
   file.write(text.substr(0, text.size() / 2));

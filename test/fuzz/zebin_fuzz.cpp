@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr size_t kMostKernels = 8;
   constexpr uint64_t kStep = 16;  // bytes of an instruction
   constexpr uint64_t kMaxOffset = 512;
-  ReadingBudget budget;
+  ReadingBudget budget({}, {});
   const auto code = Zebin::parse(std::as_bytes(std::span(data, size)), budget);
   if (code == nullptr) {
     return 0;

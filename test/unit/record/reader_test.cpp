@@ -221,7 +221,7 @@ TEST_CASE("a taken-over reader gets no file that is not ELF") {
   auto file = std::make_shared<symbolize::MappedFile>();
   file->path = "/nowhere/lib.so";
   file->fd.reset(::memfd_create("lib", MFD_CLOEXEC));
-  symbolize::ReadingBudget budget;
+  symbolize::ReadingBudget budget({}, {});
   const symbolize::ProcessMaps maps(static_cast<uint32_t>(::getpid()), nullptr);
   RemoteNames names(
       {.start =

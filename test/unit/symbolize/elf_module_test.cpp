@@ -31,7 +31,7 @@ std::shared_ptr<MappedFile> file_with(const std::vector<uint8_t>& bytes) {
 
 // Looks up addresses all over the file. Any answer is fine, as long as the calls return.
 void exercise(const std::vector<uint8_t>& bytes) {
-  ReadingBudget budget;
+  ReadingBudget budget({}, {});
   const auto module = ElfModule::of_file(file_with(bytes), true, {}, budget);
   if (!module) {
     return;
@@ -89,7 +89,7 @@ TEST_CASE("truncated and damaged files are read without a crash") {
 }
 
 TEST_CASE("a file that shrinks while it is in use loses its names") {
-  ReadingBudget budget;
+  ReadingBudget budget({}, {});
   const auto file = file_with(bytes_of(fixture("chain_full.so")));
   const auto module = ElfModule::of_file(file, true, {}, budget);
   REQUIRE(module);
@@ -107,7 +107,7 @@ TEST_CASE("a file that shrinks while it is in use loses its names") {
 }
 
 TEST_CASE("a huge sparse file costs neither memory nor time") {
-  ReadingBudget budget;
+  ReadingBudget budget({}, {});
   std::vector<uint8_t> bytes = bytes_of(fixture("chain_full.so"));
   Elf64_Ehdr header{};
   std::memcpy(&header, bytes.data(), sizeof header);

@@ -158,7 +158,7 @@ TEST_CASE("a debug file is found only if the process may read it") {
   fs::copy_file(fixture("chain_id.debug"), debug);
   REQUIRE(::chmod(debug.c_str(), 0600) == 0);
 
-  ReadingBudget budget;
+  ReadingBudget budget({}, {});
   const auto is_found = [&](std::optional<FileAccess> access) {
     DebugOpener files(std::move(access), false, budget);
     const DebugSearch search{.directories = {directory.path()}, .files = &files};

@@ -20,7 +20,7 @@ namespace gpuprof::symbolize::test {
 namespace {
 
 void read_map(PerfMap& map) {
-  ReadingBudget budget;
+  ReadingBudget budget({}, {});
   map.open(FileAccess{});
   map.refresh(budget);
 }
@@ -137,7 +137,7 @@ TEST_CASE("a perf map is readable after the end of the process and of its mount 
     WARN("skipped: mount namespaces need root");
     return;
   }
-  ReadingBudget budget;
+  ReadingBudget budget({}, {});
   const std::optional<FileAccess> access = maps.file_access();
   REQUIRE(access);
   maps.perf_map()->open(*access);

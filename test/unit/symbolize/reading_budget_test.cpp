@@ -26,7 +26,7 @@ std::string read_name(PerfMap& map, ReadingBudget& budget, uint64_t address) {
 }  // namespace
 
 TEST_CASE("requests beyond a limit are refused and counted") {
-  ReadingBudget budget({.perf_map_bytes = 100, .checksum_bytes = 10, .debug_info_bytes = 10, .symbols = 7});
+  ReadingBudget budget({.perf_map_bytes = 100, .checksum_bytes = 10, .debug_info_bytes = 10, .symbols = 7}, {});
   CHECK(budget.left_out().nothing());
   CHECK(budget.take_perf_map(60) == 60);
   CHECK(budget.take_perf_map(40) == 40);
@@ -47,7 +47,7 @@ TEST_CASE("requests beyond a limit are refused and counted") {
 }
 
 TEST_CASE("files of other users have a smaller limit than those of root and the own user") {
-  ReadingBudget budget({.debug_info_bytes = 100, .others_debug_info_bytes = 10});
+  ReadingBudget budget({.debug_info_bytes = 100, .others_debug_info_bytes = 10}, {});
   CHECK(budget.take_debug_info(80, true));
   CHECK(budget.may_take_debug_info(1000, 10, false));
   CHECK(budget.take_debug_info(8, false));
@@ -97,7 +97,7 @@ TEST_CASE("functions have names even if the memory for their unit's lines is mis
 }
 
 TEST_CASE("the time limit begins at the end of the recording and excludes downloads") {
-  ReadingBudget budget({.time_after_end_ns = 1'000'000, .download_ns = 5});
+  ReadingBudget budget({.time_after_end_ns = 1'000'000, .download_ns = 5}, {});
   CHECK(budget.in_time());
   budget.end(monotonic_ns() - 1'000'001, 0);  // this process has used more than 1 ms of CPU time
   CHECK_FALSE(budget.in_time());
@@ -110,7 +110,7 @@ TEST_CASE("the time limit begins at the end of the recording and excludes downlo
 
 TEST_CASE("on a busy machine, the time limit is longer") {
   constexpr uint64_t kSecond = 1'000'000'000;
-  ReadingBudget budget({.time_after_end_ns = 10 * kSecond});
+  ReadingBudget budget({.time_after_end_ns = 10 * kSecond}, {});
   budget.end(monotonic_ns() - 39 * kSecond, own_cpu_ns());
   CHECK(budget.in_time());
   budget.end(monotonic_ns() - 40 * kSecond, own_cpu_ns());
@@ -121,7 +121,7 @@ TEST_CASE("a perf map is read once, up to the limit") {
   TemporaryDirectory directory;
   const std::string path = directory.path() + "/perf-1.map";
   std::ofstream(path) << "1000 10 first\n2000 10 second\n3000 10 third\n" << std::string(100, 'x');
-  ReadingBudget budget({.perf_map_bytes = 200});
+  ReadingBudget budget({.perf_map_bytes = 200}, {});
   PerfMap map(path, ::geteuid());
   CHECK(read_name(map, budget, 0x3000) == "third");
   for (int i = 0; i < 100; ++i) {
@@ -134,7 +134,7 @@ TEST_CASE("a perf map is read once, up to the limit") {
   CHECK(read_name(map, budget, 0x2000) == "second");
   CHECK(budget.left_out().perf_maps == 1);
 
-  ReadingBudget few({.perf_map_functions = 2});
+  ReadingBudget few({.perf_map_functions = 2}, {});
   PerfMap limited(path, ::geteuid());
   CHECK(read_name(limited, few, 0x2000) == "second");
   CHECK(read_name(limited, few, 0x3000).empty());
@@ -144,7 +144,7 @@ TEST_CASE("a perf map that is replaced is read again") {
   TemporaryDirectory directory;
   const std::string path = directory.path() + "/perf-1.map";
   std::ofstream(path) << "1000 10 old\n";
-  ReadingBudget budget;
+  ReadingBudget budget({}, {});
   PerfMap map(path, ::geteuid());
   CHECK(read_name(map, budget, 0x1000) == "old");
   REQUIRE(::unlink(path.c_str()) == 0);
@@ -159,7 +159,7 @@ TEST_CASE("an endless line of a perf map takes no memory") {
   TemporaryDirectory directory;
   const std::string path = directory.path() + "/perf-1.map";
   std::ofstream(path) << "1000 10 name\n2000 10 " << std::string(10 << 20, 'n') << "\n3000 10 last\n";
-  ReadingBudget budget;
+  ReadingBudget budget({}, {});
   PerfMap map(path, ::geteuid());
   CHECK(read_name(map, budget, 0x1000) == "name");
   CHECK(map.find(0x2000).size() == 64 << 10);

@@ -81,7 +81,7 @@ TEST_CASE("disassembled instructions are contiguous and match the source") {
        {std::pair{"pvc", GpuPlatform::xe_hpc}, std::pair{"dg2", GpuPlatform::xe_hpg}}) {
     INFO(device);
     const std::vector<std::byte> bytes = compiled(device);
-    ReadingBudget budget;
+    ReadingBudget budget({}, {});
     const auto zebin = bytes.empty() ? nullptr : Zebin::parse(bytes, budget);
     if (bytes.empty()) {
       continue;

@@ -61,7 +61,7 @@ Bytes zebin(const std::string& name) {
 TEST_CASE("kernels of a zebin have source lines") {
   for (const char* name : {"kernels_dwarf4.o", "kernels_dwarf5.o"}) {
     INFO(name);
-    ReadingBudget budget;
+    ReadingBudget budget({}, {});
     const auto code = Zebin::parse(zebin(name), budget);
     REQUIRE(code != nullptr);
     REQUIRE(code->kernels().size() == 2);
@@ -90,7 +90,7 @@ TEST_CASE("kernels of a zebin have source lines") {
 }
 
 TEST_CASE("functions inlined into a kernel have their own frames") {
-  ReadingBudget budget;
+  ReadingBudget budget({}, {});
   const auto code = Zebin::parse(zebin("kernels_dwarf4.o"), budget);
   REQUIRE(code != nullptr);
   bool seen = false;
@@ -103,7 +103,7 @@ TEST_CASE("functions inlined into a kernel have their own frames") {
 }
 
 TEST_CASE("a zebin without DWARF has kernels without lines") {
-  ReadingBudget budget;
+  ReadingBudget budget({}, {});
   const auto code = Zebin::parse(zebin("kernels_bare.o"), budget);
   REQUIRE(code != nullptr);
   CHECK(code->kernels().size() == 2);
@@ -111,7 +111,7 @@ TEST_CASE("a zebin without DWARF has kernels without lines") {
 }
 
 TEST_CASE("files that are not zebins are rejected") {
-  ReadingBudget budget;
+  ReadingBudget budget({}, {});
   CHECK(Zebin::parse(zebin_of("kernels_dwarf4.o"), budget) == nullptr);  // not converted: the ELF file is for the CPU
   CHECK(Zebin::parse({}, budget) == nullptr);
   CHECK(Zebin::parse(Bytes(1000), budget) == nullptr);
@@ -123,7 +123,7 @@ TEST_CASE("a zebin that exceeds the memory limit is rejected") {
 }
 
 void exercise_zebin(const Bytes& bytes) {
-  ReadingBudget budget;
+  ReadingBudget budget({}, {});
   const auto code = Zebin::parse(bytes, budget);
   if (code == nullptr) {
     return;
@@ -210,7 +210,7 @@ Bytes with_notes(const std::vector<Note>& notes) {
 }
 
 GpuPlatform platform_with(const std::vector<Note>& notes) {
-  ReadingBudget budget;
+  ReadingBudget budget({}, {});
   const auto code = Zebin::parse(with_notes(notes), budget);
   REQUIRE(code != nullptr);
   REQUIRE(code->find("k") != nullptr);
