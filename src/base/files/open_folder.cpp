@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "base/files/file.h"
+#include "base/files/safe_open.h"
 #include "base/return_if_error.h"
 
 namespace gpuprof {
 namespace {
 
 constexpr int kMaxLinks = 40;  // limit of the Linux kernel
-constexpr int kPlace = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 
 Error folder_failure(const std::string& path, const std::string& why, std::string hint = {}) {
   return Error{"cannot use the folder " + path + ": " + why, std::move(hint)};
@@ -32,7 +32,7 @@ class Walk {
   explicit Walk(const std::string& path) : path_(path) {}
 
   Result<UniqueFd> run() {
-    at_.reset(::open(".", kPlace | O_DIRECTORY));
+    at_ = locate(AT_FDCWD, ".", O_DIRECTORY);
     add(path_);
     while (at_ && !ahead_.empty()) {
       const std::string name = std::move(ahead_.back());
@@ -49,7 +49,7 @@ class Walk {
   // Puts the components of `path` in front of the remaining ones.
   void add(std::string_view path) {
     if (path.starts_with('/')) {
-      at_.reset(::open("/", kPlace | O_DIRECTORY));
+      at_ = locate(AT_FDCWD, "/", O_DIRECTORY);
     }
     while (!path.empty()) {
       const size_t slash = path.rfind('/');
@@ -62,7 +62,7 @@ class Walk {
   }
 
   Status step(const std::string& name) {
-    UniqueFd next(::openat(at_.get(), name.c_str(), kPlace));
+    UniqueFd next = locate(at_.get(), name, O_NOFOLLOW);
     struct stat info {};
     if (!next || ::fstat(next.get(), &info) != 0) {
       return errno_failure(path_, errno);

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "base/files/open_folder.h"
+#include "base/files/safe_open.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
 #include "base/text/hints.h"
@@ -59,7 +60,7 @@ bool is_mounted(int folder, const std::string& entry) {
 // the lock.
 class FolderLock {
  public:
-  explicit FolderLock(int folder) : fd_(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  explicit FolderLock(int folder) : fd_(open_directory(folder, ".")) {
     constexpr int kTries = 100;
     constexpr int kStepMs = 10;
     for (int i = 0; fd_ && i < kTries && ::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; ++i) {
@@ -116,7 +117,7 @@ Result<OutputFile> OutputFile::open_named(const std::string& name, const OutputO
     return failure("cannot write " + name, std::strerror(EISDIR), "name a file in it");
   }
   file.folder_ = std::move(*folder);
-  const UniqueFd there(::openat(file.folder_.get(), file.entry_.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  const UniqueFd there = locate(file.folder_.get(), file.entry_, O_NOFOLLOW);
   struct stat info {};
   if (there ? ::fstat(there.get(), &info) != 0 : errno != ENOENT) {
     return failure("cannot write " + name, std::strerror(errno));
@@ -189,7 +190,7 @@ Status OutputFile::check_old(const struct stat& folder) const {
 Status OutputFile::make_temporary(mode_t mode) {
   auto temporary = temporary_name(entry_);
   RETURN_IF_ERROR(temporary);
-  fd_.reset(::openat(folder_.get(), temporary->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+  fd_ = create_file(folder_.get(), *temporary, mode);
   if (!fd_) {
     return failure("cannot write " + name_, std::strerror(errno), "name another file, in a folder that you may write");
   }
@@ -231,10 +232,8 @@ bool OutputFile::would_lose_old() const {
       !S_ISREG(old.st_mode) || old.st_size == 0) {
     return false;
   }
-  struct stat info {};
-  const UniqueFd there(
-      ::openat(folder_.get(), entry_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  return there && ::fstat(there.get(), &info) == 0 && S_ISREG(info.st_mode) && is_worthless_(there.get());
+  const UniqueFd there = open_regular(folder_.get(), entry_, O_NOFOLLOW);
+  return there && is_worthless_(there.get());
 }
 
 // Renames the existing file to NAME.old, unless it is empty or a symbolic link.
@@ -248,7 +247,7 @@ Status OutputFile::rotate() const {
     log::warn("the earlier " + name_ + " holds no GPU work, so it is replaced. " + name_ + ".old stays as it is");
     return {};
   }
-  if (::renameat(folder_.get(), entry_.c_str(), folder_.get(), (entry_ + ".old").c_str()) != 0) {
+  if (!rename_entry(folder_.get(), entry_, entry_ + ".old")) {
     return failure("cannot keep the old " + name_ + " as " + name_ + ".old", std::strerror(errno));
   }
   return {};
@@ -256,13 +255,7 @@ Status OutputFile::rotate() const {
 
 // Returns whether another process still writes the file. The process, most likely gpuprof, then holds a lock on it.
 bool OutputFile::is_being_written() const {
-  struct stat info {};
-  if (!keep_old_ || ::fstatat(folder_.get(), entry_.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 ||
-      !S_ISREG(info.st_mode)) {
-    return false;
-  }
-  const UniqueFd there(
-      ::openat(folder_.get(), entry_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  const UniqueFd there = keep_old_ ? open_regular(folder_.get(), entry_, O_NOFOLLOW) : UniqueFd();
   return there && ::flock(there.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
@@ -289,7 +282,7 @@ Status OutputFile::commit() {
     take_another_name();
   }
   RETURN_IF_ERROR(rotate());
-  if (::renameat(folder_.get(), temporary_.c_str(), folder_.get(), entry_.c_str()) != 0) {
+  if (!rename_entry(folder_.get(), temporary_, entry_)) {
     return failure("cannot write " + name_, std::strerror(errno));
   }
   temporary_.clear();

@@ -60,8 +60,8 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 }  // namespace
 
-symbolize::FileAccess source_access(bool own_rights) {
-  symbolize::FileAccess access;
+FileAccess source_access(bool own_rights) {
+  FileAccess access;
   if (::geteuid() == 0 && !own_rights) {
     access.rights = FileRights{.uid = kNobody, .gid = kNobody};
   }
@@ -103,7 +103,7 @@ output::SourceText SourceFiles::read(const std::string& path) {
     return {{}, "gpuprof cannot act as the user nobody here (see --own-rights)"};
   }
   errno = 0;
-  const UniqueFd fd = symbolize::open_regular(access_, path);
+  const UniqueFd fd = open_regular(access_, path);
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0) {
     return {{}, why_unreadable(errno)};

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/files/packed_input.h"
+#include "base/files/safe_open.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
 #include "base/text/utf8.h"
@@ -70,13 +71,14 @@ bool is_packed_profile(int fd, std::string_view begun) {
 // Finds out the kind of a file from its first bytes. Returns Kind::foreign for pipes, because reading from them could
 // block.
 Kind kind_of(int folder, const char* name) {
-  const UniqueFd fd(::openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  const UniqueFd place = locate(folder, name);
   struct stat info {};
-  if (!fd || ::fstat(fd.get(), &info) != 0) {
-    return Kind::foreign;
+  if (place && ::fstat(place.get(), &info) == 0 && S_ISDIR(info.st_mode)) {
+    return Kind::folder;
   }
-  if (!S_ISREG(info.st_mode)) {
-    return S_ISDIR(info.st_mode) ? Kind::folder : Kind::foreign;
+  const UniqueFd fd = reopen_regular(place);
+  if (!fd) {
+    return Kind::foreign;
   }
   std::array<char, kBegin.size()> begin{};
   const ssize_t got = ::read(fd.get(), begin.data(), begin.size());

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "base/files/safe_open.h"
 #include "base/unique_fd.h"
 #include "symbolize/elf/elf_image.h"
 #include "symbolize/reading_budget.h"
-#include "symbolize/safe_open.h"
 
 namespace gpuprof::symbolize {
 
