@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "output/source_text.h"
 #include "base/files/safe_open.h"
+#include "output/source_text.h"
 
 namespace gpuprof::cmd {
 
@@ -24,8 +24,7 @@ FileAccess source_access(bool own_rights);
 class SourceFiles {
  public:
   // `started` is the start of the recording in ns of Unix time, or nullopt if the profile does not contain it.
-  SourceFiles(std::optional<uint64_t> started, FileAccess access)
-      : started_(started), access_(std::move(access)) {}
+  SourceFiles(std::optional<uint64_t> started, FileAccess access) : started_(started), access_(std::move(access)) {}
 
   const output::SourceText& find(std::string_view path);
 
@@ -37,7 +36,7 @@ class SourceFiles {
   std::optional<uint64_t> started_;
   FileAccess access_;
   std::map<std::string, output::SourceText, std::less<>> known_;
-  size_t bytes_ = 0;
+  uint64_t memory_ = 0;  // of the texts in `known_`
 };
 
 }  // namespace gpuprof::cmd

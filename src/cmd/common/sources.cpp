@@ -28,8 +28,6 @@
 namespace gpuprof::cmd {
 namespace {
 
-// If there are more inputs, their files are closed until they are read.
-constexpr size_t kMostOpen = 64;
 constexpr size_t kMostNamed = 3;
 constexpr std::string_view kBegin = "GPUPROF;";
 
@@ -174,6 +172,21 @@ Result<std::vector<std::string>> expand_sources(const std::vector<std::string>& 
 
 }  // namespace
 
+analyze::MergeInput input_of(const std::string& path, bool lenient, profile::Reader reader) {
+  analyze::MergeInput input{.name = input_name(path), .bytes = 0, .reopen = {}};
+  struct stat info {};
+  if (path != "-" && ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
+    input.bytes = static_cast<uint64_t>(info.st_size);
+    input.reopen = [path, lenient] {
+      std::vector<FileId> known;
+      return open_profile(path, lenient, known);
+    };
+  } else {
+    input.reader = std::move(reader);
+  }
+  return input;
+}
+
 Result<std::vector<analyze::MergeInput>> open_sources(const std::vector<std::string>& words, bool lenient,
                                                       std::vector<FileId>& files) {
   if (std::count(words.begin(), words.end(), "-") > 1) {
@@ -185,21 +198,7 @@ Result<std::vector<analyze::MergeInput>> open_sources(const std::vector<std::str
   for (const std::string& path : *paths) {
     auto reader = open_profile(path, lenient, files);
     RETURN_IF_ERROR(reader);
-    struct stat info {};
-    const bool is_file = path != "-" && ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
-    analyze::MergeInput input{.name = input_name(path),
-                              .reader = std::nullopt,
-                              .bytes = is_file ? static_cast<uint64_t>(info.st_size) : 0,
-                              .reopen = {}};
-    if (is_file && paths->size() > kMostOpen) {
-      input.reopen = [path, lenient] {
-        std::vector<FileId> known;
-        return open_profile(path, lenient, known);
-      };
-    } else {
-      input.reader = std::move(reader).value();
-    }
-    inputs.push_back(std::move(input));
+    inputs.push_back(input_of(path, lenient, std::move(reader).value()));
   }
   return inputs;
 }
