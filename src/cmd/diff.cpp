@@ -159,16 +159,18 @@ class Diff : public Command {
     }
     RETURN_IF_ERROR(may_write(svg_.empty() ? "-" : svg_, opened));
     const size_t cores = std::clamp(std::thread::hardware_concurrency(), 1U, kMostAtOnce);
+    const size_t most_frames = compare::kMostPathFrames / inputs.size();
     std::vector<Run> runs;
     for (size_t first = 0; first < inputs.size(); first += cores) {
       std::vector<std::future<Result<Run>>> reading;
       for (size_t at = first; at < std::min(first + cores, inputs.size()); ++at) {
         const auto policy = cores > 1 ? std::launch::async : std::launch::deferred;
-        reading.push_back(std::async(policy, [this, input = std::move(inputs[at])]() mutable -> Result<Run> {
-          auto reader = input.take();
-          RETURN_IF_ERROR(reader);
-          return compare::read_run(*reader, input.name, stack_options_);
-        }));
+        reading.push_back(
+            std::async(policy, [this, most_frames, input = std::move(inputs[at])]() mutable -> Result<Run> {
+              auto reader = input.take();
+              RETURN_IF_ERROR(reader);
+              return compare::read_run(*reader, input.name, stack_options_, most_frames);
+            }));
       }
       for (std::future<Result<Run>>& one : reading) {
         auto run = one.get();
