@@ -31,7 +31,7 @@ FOREIGN = (
     (re.compile(r"nlohmann/"), ("src/output/", "src/cmd/", "test/unit/output/")),
 )
 
-# Only src/base/files opens files, because it looks at a file before it opens it. The calls that it replaces: open() of
+# Only src/base/files opens files, because it checks the kind of a file first. OPENS matches the other calls: open() of
 # the C library has an `O_` argument, or `::` before it. gpuprof's own functions named open() have neither.
 OPENERS = "src/base/files/"
 MAY_OPEN = ("src/cmd/check/", "src/symbolize/gpu/code_reader_process.cpp")

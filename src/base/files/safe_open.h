@@ -1,5 +1,5 @@
 // Opens and creates files: the only functions of src/ that do, besides those of the other headers in this folder.
-// gpuprof often runs as root, and others choose paths, or links in them. So gpuprof looks at a file before it opens it.
+// gpuprof often runs as root, and others choose paths, or links in them. So gpuprof checks the kind of a file first.
 // A path must never make it wait for a FIFO, wake a device, leave the target's root directory, or read what the target
 // may not read.
 //

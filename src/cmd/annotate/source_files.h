@@ -36,7 +36,7 @@ class SourceFiles {
   std::optional<uint64_t> started_;
   FileAccess access_;
   std::map<std::string, output::SourceText, std::less<>> known_;
-  uint64_t memory_ = 0;  // of the texts in `known_`
+  uint64_t memory_ = 0;  // used by the texts in `known_`
 };
 
 }  // namespace gpuprof::cmd

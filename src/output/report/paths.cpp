@@ -140,7 +140,7 @@ std::vector<Line> lines_of(const std::vector<PathFrame>& frames, const Page& pag
 // Returns the width of the column of names. Ignores lines whose location does not fit beside the name.
 size_t names_width(const std::vector<Line>& lines, const std::vector<PathFrame>& frames, size_t width_left,
                    const Page& page) {
-  constexpr size_t kMostBytes = 4;  // of a character
+  constexpr size_t kMostBytes = 4;  // UTF-8 bytes per character
   size_t names = 0;
   for (const Line& line : lines) {
     const PathFrame& frame = frames[line.frame];

@@ -134,6 +134,13 @@ class Readers(unittest.TestCase):
                 file.write(hostile_profiles.launches_from(names))
             self.run_one("sources", "annotate cpu", [profile])
 
+    def test_the_most_texts_that_a_profile_may_have(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write(hostile_profiles.texts(990_000))
+            file.flush()
+            for title in ("svg", "report full", "export sqlite"):
+                self.run_one("most texts", title, [file.name])
+
     def test_the_runs_of_a_comparison_share_one_limit(self):
         with tempfile.TemporaryDirectory() as folder:
             names = [os.path.join(folder, f"{i}.txt") for i in range(4)]
