@@ -27,6 +27,7 @@ COMMANDS = {
     "report": ["report"],
     "report full": ["report", "--full", "--top", "0", "--explain"],
     "report by range": ["report", "--by", "range", "--full"],
+    "flame by range": ["flame", "--by", "range"],
     "report all": ["report", "--top", "0", "--json"],
     "latency": ["latency", "--paths", "--top", "0", "--json"],
     "export": ["export", "--format", "chrome"],
@@ -140,6 +141,12 @@ class Readers(unittest.TestCase):
             file.flush()
             for title in ("svg", "report full", "export sqlite"):
                 self.run_one("most texts", title, [file.name])
+
+    def test_many_long_paths_of_ranges(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write(hostile_profiles.range_bush(600_000))
+            file.flush()
+            self.run_one("many ranges", "report by range", [file.name])
 
     def test_the_runs_of_a_comparison_share_one_limit(self):
         with tempfile.TemporaryDirectory() as folder:
