@@ -1,8 +1,10 @@
 #include "base/clock.h"
 
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 #include <system_error>
+
+#include "base/files/file.h"
 
 namespace gpuprof {
 
@@ -16,7 +18,7 @@ int64_t time_namespace_offset() {
       std::filesystem::read_symlink("/proc/self/ns/time_for_children", error)) {
     return 0;
   }
-  std::ifstream offsets("/proc/self/timens_offsets");
+  std::istringstream offsets(read_text("/proc/self/timens_offsets", 4096));
   std::string clock;
   int64_t seconds = 0;
   int64_t ns = 0;

@@ -18,6 +18,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/files/safe_open.h"
 #include "base/text/utf8.h"
 #include "base/unique_fd.h"
 
@@ -72,9 +73,7 @@ UniqueFd open_without_waiting(const struct stat& status) {
   unsigned number = 0;
   // To open the master side of a terminal again would create another terminal.
   const bool is_terminal = ::isatty(STDERR_FILENO) == 1 && ::ioctl(STDERR_FILENO, TIOCGPTN, &number) != 0;
-  return UniqueFd(S_ISFIFO(status.st_mode) || is_terminal
-                      ? ::open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-                      : -1);
+  return S_ISFIFO(status.st_mode) || is_terminal ? reopen(STDERR_FILENO, O_WRONLY | O_NONBLOCK) : UniqueFd();
 }
 
 // Opens stderr once, and again when stderr has become another file. The inode number identifies the file, because it

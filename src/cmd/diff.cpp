@@ -20,6 +20,7 @@
 #include "cmd/common/options.h"
 #include "cmd/common/output.h"
 #include "cmd/common/pattern_option.h"
+#include "cmd/common/sources.h"
 #include "cmd/common/stack_choices.h"
 #include "cmd/common/terminal.h"
 #include "compare/comparability_warnings.h"
@@ -143,30 +144,33 @@ class Diff : public Command {
   }
 
   // First opens all profiles, to report wrong names and unwritable outputs immediately. Then reads one profile per
-  // core at a time.
+  // core at a time, and at most four, because each needs memory while it is read.
   [[nodiscard]] Result<std::vector<Run>> read_all(const Sides& sides) const {
-    std::vector<profile::Reader> readers;
+    constexpr unsigned kMostAtOnce = 4;
+    std::vector<analyze::MergeInput> inputs;
     std::vector<FileId> opened;
     for (const std::string& file : sides.files) {
       auto reader = open_profile(file, lenient_, opened);
       RETURN_IF_ERROR(reader);
-      readers.push_back(std::move(reader).value());
+      inputs.push_back(input_of(file, lenient_, std::move(reader).value()));
       if (std::count(opened.begin(), opened.end(), opened.back()) > 1) {
         log::warn(escaped(file) + " is named more than once: it is compared with itself");
       }
     }
     RETURN_IF_ERROR(may_write(svg_.empty() ? "-" : svg_, opened));
-    const size_t cores = std::max(1U, std::thread::hardware_concurrency());
+    const size_t cores = std::clamp(std::thread::hardware_concurrency(), 1U, kMostAtOnce);
+    const size_t most_frames = compare::kMostPathFrames / inputs.size();
     std::vector<Run> runs;
-    for (size_t first = 0; first < readers.size(); first += cores) {
+    for (size_t first = 0; first < inputs.size(); first += cores) {
       std::vector<std::future<Result<Run>>> reading;
-      for (size_t at = first; at < std::min(first + cores, readers.size()); ++at) {
+      for (size_t at = first; at < std::min(first + cores, inputs.size()); ++at) {
         const auto policy = cores > 1 ? std::launch::async : std::launch::deferred;
-        const std::string name = input_name(sides.files[at]);
-        reading.push_back(std::async(policy, [this, name, reader = std::move(readers[at])]() mutable {
-          profile::Reader own = std::move(reader);  // closes the file when this task ends
-          return compare::read_run(own, name, stack_options_);
-        }));
+        reading.push_back(
+            std::async(policy, [this, most_frames, input = std::move(inputs[at])]() mutable -> Result<Run> {
+              auto reader = input.take();
+              RETURN_IF_ERROR(reader);
+              return compare::read_run(*reader, input.name, stack_options_, most_frames);
+            }));
       }
       for (std::future<Result<Run>>& one : reading) {
         auto run = one.get();

@@ -15,6 +15,7 @@
 #include "cmd/common/merged_profile.h"
 #include "cmd/common/options.h"
 #include "cmd/common/output.h"
+#include "cmd/common/sources.h"
 #include "profile/records.h"
 
 namespace gpuprof::cmd {
@@ -82,7 +83,7 @@ class Import : public Command {
       if (!reader->is_published_form()) {
         return Error{input_name(path) + " is already a gpuprof profile", "`gpuprof merge` joins such profiles"};
       }
-      inputs.push_back({input_name(path), std::move(reader).value()});
+      inputs.push_back(input_of(path, lenient_, std::move(reader).value()));
     }
     return inputs;
   }
@@ -100,7 +101,9 @@ class Import : public Command {
   Result<int> write_folded(std::vector<analyze::MergeInput> inputs) {
     analyze::IaprofLines lines;
     for (analyze::MergeInput& input : inputs) {
-      const auto rows = analyze::aggregate(*input.reader);
+      auto reader = input.take();
+      RETURN_IF_ERROR(reader);
+      const auto rows = analyze::aggregate(*reader);
       RETURN_IF_ERROR(rows);
       RETURN_IF_ERROR(analyze::add_iaprof_lines(*rows, lines));
       warn_of_gaps(rows->info);

@@ -116,8 +116,13 @@ RunFacts facts_of(const Aggregate& rows, std::string file) {
 
 class RunBuilder {
  public:
-  RunBuilder(const Aggregate& rows, const analyze::StackOptions& stacks, Run& run)
-      : rows_(rows), tables_(rows.tables), paths_(rows.tables, stacks), extrapolation_(rows), run_(run) {}
+  RunBuilder(const Aggregate& rows, const analyze::StackOptions& stacks, size_t most_frames, Run& run)
+      : most_frames_(most_frames),
+        rows_(rows),
+        tables_(rows.tables),
+        paths_(rows.tables, stacks),
+        extrapolation_(rows),
+        run_(run) {}
 
   void build() {
     const ProfileKind kind = rows_.info.kind;
@@ -180,11 +185,11 @@ class RunBuilder {
     const auto [known, is_new] = sites_.try_emplace(paths_.representative(site), 0);
     if (is_new) {
       std::u32string functions = functions_of(site);
-      if (functions.size() > kMostPathFrames - kept_frames_) {
+      if (functions.size() > most_frames_ - kept_frames_) {
         functions.erase(0, functions.size() - std::min(functions.size(), kCutPathFrames));
         functions.insert(functions.begin(), truncated());
       }
-      kept_frames_ += std::min(functions.size(), kMostPathFrames - kept_frames_);
+      kept_frames_ += std::min(functions.size(), most_frames_ - kept_frames_);
       const auto [same, added] = stack_ids_.try_emplace(std::move(functions), static_cast<uint32_t>(stacks_.size()));
       if (added) {
         stacks_.push_back(&same->first);
@@ -241,7 +246,7 @@ class RunBuilder {
   std::vector<uint32_t> path_functions(uint32_t stack) {
     const std::u32string& frames = *stacks_[stack];
     path_frames_ += frames.size();
-    if (path_frames_ <= kMostPathFrames || frames.size() <= kCutPathFrames + 1) {
+    if (path_frames_ <= most_frames_ || frames.size() <= kCutPathFrames + 1) {
       return {frames.begin(), frames.end()};
     }
     path_frames_ -= frames.size() - kCutPathFrames;
@@ -300,6 +305,7 @@ class RunBuilder {
     }
   }
 
+  size_t most_frames_;
   const Aggregate& rows_;
   const p::Tables& tables_;
   analyze::WorkPaths paths_;
@@ -320,19 +326,20 @@ class RunBuilder {
 
 }  // namespace
 
-Run run_of(const Aggregate& rows, std::string file, const analyze::StackOptions& stacks) {
+Run run_of(const Aggregate& rows, std::string file, const analyze::StackOptions& stacks, size_t most_frames) {
   Run run;
   run.facts = facts_of(rows, std::move(file));
-  RunBuilder(rows, stacks, run).build();
+  RunBuilder(rows, stacks, most_frames, run).build();
   return run;
 }
 
-Result<Run> read_run(profile::Reader& reader, std::string file, const analyze::StackOptions& stacks) {
+Result<Run> read_run(profile::Reader& reader, std::string file, const analyze::StackOptions& stacks,
+                     size_t most_frames) {
   auto rows = analyze::aggregate(reader, {.stall_slices = true});
   if (!rows) {
     return std::move(rows).error();
   }
-  return run_of(*rows, std::move(file), stacks);
+  return run_of(*rows, std::move(file), stacks, most_frames);
 }
 
 }  // namespace gpuprof::compare

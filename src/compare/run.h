@@ -85,13 +85,16 @@ struct Run {
   std::vector<std::string> stall_reasons;  // each reason occurs once
 };
 
-// Limit for the frames of all paths. Beyond it, paths are cut to kCutPathFrames below "[truncated]", with a warning.
+// Limit for the frames of all paths of the runs that a command holds in memory. Beyond its part of the limit, a run's
+// paths are cut to kCutPathFrames below "[truncated]", with a warning.
 inline constexpr size_t kMostPathFrames = size_t{32} << 20U;
 inline constexpr size_t kCutPathFrames = 16;
 
-Run run_of(const analyze::Aggregate& rows, std::string file, const analyze::StackOptions& stacks);
+Run run_of(const analyze::Aggregate& rows, std::string file, const analyze::StackOptions& stacks,
+           size_t most_frames = kMostPathFrames);
 
 // Reads the profile to its end.
-Result<Run> read_run(profile::Reader& reader, std::string file, const analyze::StackOptions& stacks);
+Result<Run> read_run(profile::Reader& reader, std::string file, const analyze::StackOptions& stacks,
+                     size_t most_frames = kMostPathFrames);
 
 }  // namespace gpuprof::compare

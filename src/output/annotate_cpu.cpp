@@ -84,13 +84,13 @@ class CpuListing {
     const auto put_line = [&](size_t i) {
       const LaunchingLine& line = file.lines[i];
       put(cells(line.self, line.total, std::to_string(line.line)) +
-          (source.lines.empty() ? "in " + shown_name(shown_ends(line.function)) : source_line(source, line.line)));
+          (source.ends.empty() ? "in " + shown_name(shown_ends(line.function)) : source_line(source, line.line)));
     };
     list_lines(
         source, numbered, put_line,
         [&](uint32_t line) { put(cells({}, {}, std::to_string(line)) + source_line(source, line)); },
         [&] {
-          if (!source.lines.empty()) {
+          if (!source.ends.empty()) {
             put(cells({}, {}, "") + "...");
           }
         });

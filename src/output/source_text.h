@@ -12,9 +12,14 @@ namespace gpuprof::output {
 
 // The lines of a source file, or the reason why they are not shown.
 struct SourceText {
-  std::vector<std::string> lines;  // element 0 is line 1; empty if the lines are not shown
+  std::string text;
+  std::vector<uint32_t> ends;  // where each line ends in `text`; empty if the lines are not shown
   // A reason such as "it was changed after the recording"; empty if the lines are shown.
   std::string why_not;
+
+  // `text` has less than 4 GiB.
+  static SourceText of(std::string text);
+  [[nodiscard]] uint64_t memory() const { return text.capacity() + ends.capacity() * sizeof(uint32_t); }
 };
 
 // Returns the source file for a path in the profile. The reference stays valid.
@@ -30,7 +35,7 @@ template <typename Put, typename Plain, typename Gap>
 void list_lines(const SourceText& source, const std::vector<uint32_t>& numbered, Put put, Plain plain, Gap gap) {
   constexpr uint32_t kContext = 2;
   const auto put_plain = [&](uint32_t begin, uint32_t end) {
-    for (uint32_t line = begin; line < end && line <= source.lines.size(); ++line) {
+    for (uint32_t line = begin; line < end && line <= source.ends.size(); ++line) {
       plain(line);
     }
   };
@@ -47,7 +52,7 @@ void list_lines(const SourceText& source, const std::vector<uint32_t>& numbered,
     const uint32_t limit = i + 1 < numbered.size() ? numbered[i + 1] : UINT32_MAX;
     const uint32_t after = std::min(limit, next > UINT32_MAX - kContext ? UINT32_MAX : next + kContext);
     put_plain(next, after);
-    next = std::max(next, std::min(after, static_cast<uint32_t>(source.lines.size()) + 1));
+    next = std::max(next, std::min(after, static_cast<uint32_t>(source.ends.size()) + 1));
   }
 }
 

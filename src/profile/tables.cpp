@@ -13,7 +13,7 @@ using Reason = std::optional<std::string>;
 
 constexpr uint32_t kMaxRangeDepth = 1024;
 // Limit of distinct texts and addresses in stacks, because each takes far more memory than space in the file.
-constexpr size_t kMostLabels = 2'000'000;
+constexpr size_t kMostLabels = 1'000'000;
 
 Reason undefined(IdSpace space, uint32_t id) {
   return std::string(word(space)) + " " + std::to_string(id) + " is not defined";

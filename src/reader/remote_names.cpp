@@ -47,7 +47,7 @@ ReceivedMessage open_for_reader(Message& question, symbolize::DebugFileOpener& f
 RemoteNames::KnownFile& RemoteNames::known(const symbolize::MappedFile& file) {
   const auto [entry, is_new] = files_.try_emplace(&file);
   if (is_new) {
-    entry->second = {.id = files_.size(), .ours = symbolize::counts_as_ours(file.fd.get())};
+    entry->second = {.id = files_.size(), .ours = counts_as_ours(file.fd.get())};
   }
   return entry->second;
 }

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/files/safe_open.h"
 #include "base/log.h"
 #include "base/text/utf8.h"
-#include "symbolize/safe_open.h"
 
 namespace gpuprof::reader {
 namespace {
@@ -33,7 +33,7 @@ RemoteTables::RemoteTables(const Process::Options& options, unsigned parallel) {
 
 std::optional<Message> RemoteTables::ask(const symbolize::MappedFile& file, Ask what) {
   std::unique_lock lock(mutex_);
-  auto& idle = idle_[symbolize::counts_as_ours(file.fd.get()) ? 1 : 0];
+  auto& idle = idle_[counts_as_ours(file.fd.get()) ? 1 : 0];
   changed_.wait(lock, [&idle] { return !idle.empty(); });
   std::unique_ptr<Process> process = std::move(idle.back());
   idle.pop_back();

@@ -1,6 +1,5 @@
 #include "record/memory_budget.h"
 
-#include <fcntl.h>
 #include <malloc.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/files/safe_open.h"
 #include "base/unique_fd.h"
 
 namespace gpuprof::record {
@@ -48,7 +48,7 @@ uint64_t own_memory() {
   if (kSanitized) {
     return 0;
   }
-  static const UniqueFd file(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
+  static const UniqueFd file = open_regular(AT_FDCWD, "/proc/self/statm");
   std::array<char, 128> text{};
   const ssize_t bytes = ::pread(file.get(), text.data(), text.size(), 0);
   return bytes <= 0 ? 0

@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/files/safe_open.h"
 #include "base/log.h"
 #include "base/unique_fd.h"
 #include "record/ipc/channel.h"
@@ -46,14 +47,13 @@ namespace {
 
 // After sudo, and once on a machine, warns that recording as root is a risk and is not needed for one's own command.
 void mention_root() {
-  constexpr const char* kFolder = "/var/cache/gpuprof";
-  constexpr const char* kMentioned = "/var/cache/gpuprof/root-mentioned";
+  const std::string folder = "/var/cache/gpuprof";
   // Without sudo, root is probably the only user, as in a container.
   if (::getenv("SUDO_UID") == nullptr || log::level() == log::Level::quiet) {
     return;
   }
-  ::mkdir(kFolder, 0755);
-  if (const UniqueFd mark(::open(kMentioned, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644)); mark) {
+  create_folder(AT_FDCWD, folder, 0755);
+  if (create_file(AT_FDCWD, folder + "/root-mentioned", 0644)) {
     log::info("root is not needed to record a command of your own; with sudo, --user NAME runs it as that user");
   }
 }

@@ -6,7 +6,7 @@
 
 #include "symbolize/elf/debug_files.h"
 #include "symbolize/reading_budget.h"
-#include "symbolize/safe_open.h"
+#include "base/files/safe_open.h"
 
 namespace gpuprof::symbolize {
 

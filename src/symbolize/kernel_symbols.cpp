@@ -48,7 +48,7 @@ void KernelSymbols::add(std::string_view line) {
 
 void KernelSymbols::read() {
   has_read_ = true;
-  const std::string text = read_text(AT_FDCWD, path_.c_str(), kMaxBytes);
+  const std::string text = read_text(path_, kMaxBytes);
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     add(std::string_view(text).substr(begin, end - begin));

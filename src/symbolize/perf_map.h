@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/files/safe_open.h"
 #include "base/unique_fd.h"
 #include "symbolize/reading_budget.h"
-#include "symbolize/safe_open.h"
 
 namespace gpuprof::symbolize {
 

@@ -16,12 +16,12 @@
 
 #include "base/clock.h"
 #include "base/files/file.h"
+#include "base/files/safe_open.h"
 #include "base/process/credentials.h"
 #include "base/process/process_status.h"
 #include "symbolize/elf/vdso.h"
 #include "symbolize/maps_line.h"
 #include "symbolize/perf_map.h"
-#include "symbolize/safe_open.h"
 
 namespace gpuprof::symbolize {
 namespace {
@@ -152,7 +152,7 @@ ProcessMaps::ProcessMaps(uint32_t pid, std::shared_ptr<FileCache> cache)
     : pid_(pid),
       namespace_pid_(pid),
       cache_(cache ? std::move(cache) : make_file_cache()),
-      proc_fd_(::open(("/proc/" + std::to_string(pid)).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
+      proc_fd_(open_process(static_cast<pid_t>(pid))) {}
 
 ProcessMaps::~ProcessMaps() = default;
 ProcessMaps::ProcessMaps(ProcessMaps&&) noexcept = default;
@@ -324,7 +324,7 @@ bool ProcessMaps::refresh() {
   }
   read_ns_ = now;
   read_rights();
-  if (UniqueFd root(::openat(directory(), "root", O_PATH | O_DIRECTORY | O_CLOEXEC)); root) {
+  if (UniqueFd root = locate(directory(), "root", O_DIRECTORY); root) {
     root_fd_ = std::move(root);
   }
   if (!perf_map_) {
@@ -349,7 +349,7 @@ bool ProcessMaps::refresh() {
 }
 
 bool ProcessMaps::read_memory(uint64_t address, void* to, size_t bytes) const {
-  const UniqueFd memory(::openat(directory(), "mem", O_RDONLY | O_CLOEXEC));
+  const UniqueFd memory = open_regular(directory(), "mem");
   return memory && address <= INT64_MAX &&
          ::pread(memory.get(), to, bytes, static_cast<off_t>(address)) == static_cast<ssize_t>(bytes);
 }

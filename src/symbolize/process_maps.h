@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/files/file_rights.h"
+#include "base/files/safe_open.h"
 #include "base/unique_fd.h"
-#include "symbolize/safe_open.h"
 
 namespace gpuprof::symbolize {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/files/file.h"
-#include "symbolize/safe_open.h"
+#include "base/files/safe_open.h"
 #include "unwind/table_file.h"
 
 namespace gpuprof::unwind {
@@ -32,20 +32,19 @@ bool may_make_in(int directory) {
 // Opens a directory inside `parent`, and creates it if it is missing. Follows a symbolic link only if `may_be_link` is
 // set and no other user can have created the link. Otherwise a link could redirect this user's cache.
 UniqueFd enter(int parent, const std::string& name, bool may_be_link) {
-  constexpr int kFlags = O_PATH | O_DIRECTORY | O_CLOEXEC;
-  UniqueFd next(::openat(parent, name.c_str(), kFlags | O_NOFOLLOW));
-  if (!next && errno == ENOTDIR && may_be_link && symbolize::is_trusted(parent)) {
-    next.reset(::openat(parent, name.c_str(), kFlags));
+  UniqueFd next = locate(parent, name, O_DIRECTORY | O_NOFOLLOW);
+  if (!next && errno == ENOTDIR && may_be_link && is_trusted(parent)) {
+    next = locate(parent, name, O_DIRECTORY);
   } else if (!next && errno == ENOENT && may_make_in(parent) &&
-             (::mkdirat(parent, name.c_str(), 0700) == 0 || errno == EEXIST)) {
-    next.reset(::openat(parent, name.c_str(), kFlags | O_NOFOLLOW));
+             (create_folder(parent, name, 0700) || errno == EEXIST)) {
+    next = locate(parent, name, O_DIRECTORY | O_NOFOLLOW);
   }
   return next;
 }
 
 // Opens the directory of an absolute path, and creates missing components.
 UniqueFd enter_path(std::string_view path) {
-  UniqueFd directory(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  UniqueFd directory = locate(AT_FDCWD, "/", O_DIRECTORY);
   while (directory && !path.empty()) {
     const size_t slash = std::min(path.find('/'), path.size());
     if (slash != 0) {
@@ -54,7 +53,7 @@ UniqueFd enter_path(std::string_view path) {
     }
     path.remove_prefix(std::min(slash + 1, path.size()));
   }
-  return UniqueFd(directory ? ::openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1);
+  return directory ? open_directory(directory.get(), ".") : UniqueFd();
 }
 
 bool is_hex(std::string_view text) {
@@ -98,14 +97,12 @@ struct File {
 // Lists only tables and temporary files.
 std::vector<File> list(int directory) {
   std::vector<File> files;
-  const int fd = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR* stream = fd >= 0 ? ::fdopendir(fd) : nullptr;
+  UniqueFd fd = open_directory(directory, ".");
+  DIR* stream = fd ? ::fdopendir(fd.get()) : nullptr;
   if (stream == nullptr) {
-    if (fd >= 0) {
-      ::close(fd);
-    }
     return files;
   }
+  static_cast<void>(fd.release());
   const std::unique_ptr<DIR, int (*)(DIR*)> closer(stream, ::closedir);
   while (const dirent* entry = files.size() < kMaxFiles ? ::readdir(stream) : nullptr) {
     struct stat status {};
@@ -135,9 +132,9 @@ std::optional<CacheDirectory> CacheDirectory::open(const std::string& path, uint
 }
 
 std::optional<std::vector<uint8_t>> CacheDirectory::read(const std::string& name) const {
-  const UniqueFd fd(::openat(fd_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const UniqueFd fd = open_regular(fd_.get(), name, O_NOFOLLOW);
   struct stat status {};
-  if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != ::geteuid() ||
+  if (!fd || ::fstat(fd.get(), &status) != 0 || status.st_uid != ::geteuid() ||
       static_cast<uint64_t>(status.st_size) > max_bytes_) {
     return std::nullopt;
   }
@@ -160,13 +157,12 @@ bool CacheDirectory::write(const std::string& name, std::span<const uint8_t> byt
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   const std::string temporary =
       std::string(kTemporary) + std::to_string(::getpid()) + "-" + std::to_string(now.tv_nsec) + "-" + name;
-  const UniqueFd fd(::openat(fd_.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const UniqueFd fd = create_file(fd_.get(), temporary, 0600);
   if (!fd) {
     return false;
   }
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (write_all(fd.get(), text, temporary).ok() &&
-      ::renameat(fd_.get(), temporary.c_str(), fd_.get(), name.c_str()) == 0) {
+  if (write_all(fd.get(), text, temporary).ok() && rename_entry(fd_.get(), temporary, name)) {
     return true;
   }
   ::unlinkat(fd_.get(), temporary.c_str(), 0);

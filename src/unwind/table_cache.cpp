@@ -10,9 +10,9 @@
 #include <tuple>
 #include <utility>
 
+#include "base/files/safe_open.h"
 #include "base/log.h"
 #include "base/text/hex.h"
-#include "symbolize/safe_open.h"
 #include "unwind/table_file.h"
 
 namespace gpuprof::unwind {
@@ -98,7 +98,7 @@ std::shared_ptr<const Table> TableCache::State::make(const symbolize::MappedFile
   if (!input) {
     return nullptr;
   }
-  const CacheDirectory* kept = symbolize::counts_as_ours(file.fd.get()) ? open_directory() : nullptr;
+  const CacheDirectory* kept = counts_as_ours(file.fd.get()) ? open_directory() : nullptr;
   const std::string name = hex_text(input->source) + std::string(CacheDirectory::kSuffix);
   const auto stored = kept != nullptr ? kept->read(name) : std::nullopt;
   std::unique_ptr<Table> table = stored ? TableFile::decode(*stored, input->source) : nullptr;

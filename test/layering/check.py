@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the include lines of a source tree against the table in its docs/architecture.md.
+"""Checks a source tree: its include lines against the table in its docs/architecture.md, and who opens files.
 
-usage: check.py ROOT      prints one line for each include that breaks a rule; exit status 1 if there is one
+usage: check.py ROOT      prints one line for each fault; exit status 1 if there is one
 """
 
 import pathlib
@@ -30,6 +30,14 @@ FOREIGN = (
     (re.compile(r"re2/"), ("src/base/text/pattern.cpp",)),
     (re.compile(r"nlohmann/"), ("src/output/", "src/cmd/", "test/unit/output/")),
 )
+
+# Only src/base/files opens files, because it checks the kind of a file first. OPENS matches the other calls: open() of
+# the C library has an `O_` argument, or `::` before it. gpuprof's own functions named open() have neither.
+OPENERS = "src/base/files/"
+OPENS = re.compile(r"(?<![\w>])::open\(|(?<![\w.>:])open\((?=[^;]*\bO_[A-Z])"
+                   r"|\b(?:openat2?|creat|fopen|freopen|mkdir(?:at)?|rename(?:at2?)?)\("
+                   r"|\b(?:basic_)?[io]?fstream\b|\bcreate_director(?:y|ies)\(")
+COMMENT = re.compile(r"//.*")
 
 
 def read_table(root):
@@ -116,6 +124,11 @@ def check_file(root, path, table):
         if fault is not None:
             line = text.count("\n", 0, match.start()) + 1
             yield f"{path}:{line}: \"{name}\" {fault}"
+    if path.startswith("src/") and not path.startswith(OPENERS):
+        code = COMMENT.sub("", text)
+        for match in OPENS.finditer(code):
+            line = code.count("\n", 0, match.start()) + 1
+            yield f"{path}:{line}: {match.group().rstrip('(')}: use a function of {OPENERS}safe_open.h"
 
 
 def check_tree(root):
@@ -140,7 +153,7 @@ def main():
         print(fault)
     if faults:
         sys.exit(1)
-    print("layering: every include agrees with docs/architecture.md")
+    print("layering: every include agrees with docs/architecture.md, and only src/base/files opens files")
 
 
 if __name__ == "__main__":

@@ -121,6 +121,23 @@ class Layering(unittest.TestCase):
         self.one_fault("src/profile/writer.h", '#include "../base/result.h"')
         self.one_fault("src/profile/writer.h", '#include "base/absent.h"')
 
+    def test_only_the_openers_open_files(self):
+        for line in ("int fd = ::open(path, flags);", "const UniqueFd fd(open(path, O_RDONLY));", "open(path,\n     O_PATH);",
+                     "::openat(folder, name, flags);", "fopen(path, mode);", "std::ifstream file(path);",
+                     "std::ofstream(path) << 1;", "mkdir(path, 0700);", "if (::mkdirat(at, name, 0) != 0) {}",
+                     "std::rename(old, now);", "::renameat(at, old, at, now);", "fs::create_directories(path);",
+                     "std::filesystem::rename(old, now);", "#include <fstream>"):
+            with self.subTest(line=line):
+                self.one_fault("src/base/result.h", line)
+                self.assertEqual(self.faults({"src/base/files/open.cpp": line}), [])
+
+    def test_other_functions_named_open_are_no_faults(self):
+        self.assertEqual(self.faults({"src/profile/writer.h": """
+// open() blocks: open(path, O_RDONLY)
+auto reader = Reader::open(fd); devices->open(gt); static Reader open(UniqueFd fd); open(group); const int f = O_RDONLY;
+Result<Reader> Reader::open(UniqueFd fd) { return input.open(name, O_RDONLY); }
+"""}), [])
+
     def test_a_folder_without_a_row_is_a_fault(self):
         faults = self.faults({"src/extra/x.h": "\n"})
         self.assertEqual(faults, ["src/extra: has no row in the table of docs/architecture.md"])

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -21,6 +22,11 @@ struct MergeInput {
   // Opens the input file; used if `reader` is not set. merge() calls it twice: first to read the clock, later to read
   // the records. In between the file is closed, because there may be many inputs.
   std::function<Result<profile::Reader>()> reopen = {};
+
+  // Returns `reader`, or opens the file.
+  [[nodiscard]] Result<profile::Reader> take() {
+    return reader ? Result<profile::Reader>(std::move(*reader)) : reopen();
+  }
 };
 
 struct MergeResult {

@@ -1,6 +1,7 @@
 #include "analyze/paths/inverted.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -15,29 +16,27 @@ Inverted inverted(const FlameTree& tree, const InvertedLimits& limits) {
     labels.push_back(result.tree.label(result.tree.intern(tree.name(id)), tree.label(id).cls));
   }
   uint64_t steps = 0;
+  std::vector<LabelId> path;  // innermost frame first
   for (const FlameTree::Node& leaf : tree.nodes()) {
     const Weight& own = tree.self(leaf);
     if (own.ns == 0 && own.count == 0 && own.bytes == 0) {
       continue;
     }
     const size_t most = steps < limits.steps ? limits.depth : std::min(limits.depth, limits.short_depth);
-    size_t depth = 0;
-    NodeId to = FlameTree::kRoot;
     const FlameTree::Node* node = &leaf;
     bool whole = false;
-    while (depth < most && !whole) {
+    path.clear();
+    while (path.size() < most && !whole) {
       const std::span<const LabelId> frames = tree.frames(*node);
-      const size_t taken = std::min(frames.size(), most - depth);
-      for (size_t i = 0; i < taken; ++i) {
-        to = result.tree.child(to, labels[static_cast<uint32_t>(frames[frames.size() - 1 - i])]);
-      }
-      depth += taken;
+      const size_t taken = std::min(frames.size(), most - path.size());
+      std::transform(frames.rbegin(), frames.rbegin() + static_cast<std::ptrdiff_t>(taken), std::back_inserter(path),
+                     [&](LabelId frame) { return labels[static_cast<uint32_t>(frame)]; });
       whole = taken == frames.size() && node->parent == FlameTree::kRoot;
       node = &tree.nodes()[node->parent];
     }
-    steps += depth;
+    steps += path.size();
     result.cut_paths += whole || &leaf == &tree.nodes()[FlameTree::kRoot] ? 0 : 1;
-    result.tree.add(to, own);
+    result.tree.add(result.tree.descend(FlameTree::kRoot, result.tree.keep(path)), own);
   }
   return result;
 }

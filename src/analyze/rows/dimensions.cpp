@@ -12,8 +12,9 @@ namespace {
 
 namespace p = gpuprof::profile;
 
-// Maximum bytes of a path of NVTX ranges, which may be nested a thousand deep and have long names.
-constexpr size_t kLongestRangePath = 4096;
+// Maximum bytes of a path of NVTX ranges, which may be nested a thousand deep and have long names. A profile of 100 MB
+// may have a million such paths.
+constexpr size_t kLongestRangePath = 512;
 
 constexpr std::array<std::pair<std::string_view, Dimension>, 9> kDimensionWords = {{{"pid", Dimension::pid},
                                                                                     {"tid", Dimension::tid},

@@ -84,8 +84,8 @@ bool Clients::is_recorded(uint32_t pid) const {
     if (pid == recorded_) {
       return true;
     }
-    const auto parent = status_numbers<uint32_t>(
-        read_text(AT_FDCWD, (proc_ + "/" + std::to_string(pid) + "/status").c_str(), 4096), "PPid");
+    const auto parent =
+        status_numbers<uint32_t>(read_text(proc_ + "/" + std::to_string(pid) + "/status", 4096), "PPid");
     pid = parent && parent->size() == 1 ? parent->front() : 0;
   }
   return false;
@@ -98,7 +98,7 @@ std::vector<uint64_t> Clients::clients_of(uint32_t pid, size_t& files_left) cons
     --files_left;
     const std::string number = std::to_string(file);
     if (is_card(process + "/fd/" + number)) {
-      if (const auto client = client_of(read_text(AT_FDCWD, (process + "/fdinfo/" + number).c_str(), kMaxFdInfo))) {
+      if (const auto client = client_of(read_text(process + "/fdinfo/" + number, kMaxFdInfo))) {
         clients.push_back(*client);
       }
     }

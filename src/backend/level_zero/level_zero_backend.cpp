@@ -5,10 +5,11 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/files/file.h"
 
 extern "C" {
 extern const unsigned char gpuprof_embedded_level_zero_begin[];
@@ -83,9 +84,7 @@ std::string find_device(const std::string* alternative_drivers) {
     return std::string(kDriversVariable) + "=" + *alternative_drivers;
   }
   for (const std::string& path : matches("/sys/class/drm/renderD*/device/vendor")) {
-    std::string vendor;
-    std::ifstream(path) >> vendor;
-    if (vendor == "0x8086") {
+    if (first_line(path) == "0x8086") {
       return "an Intel GPU";
     }
   }

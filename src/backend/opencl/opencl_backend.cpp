@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/files/safe_open.h"
 #include "base/unique_fd.h"
 
 extern "C" {
@@ -33,7 +34,7 @@ constexpr std::string_view kOpenClFile = "libgpuprof_opencl.so";
 constexpr const char* kVendorsDirectory = "/etc/OpenCL/vendors";
 
 bool file_contains(const char* path, std::string_view text) {
-  const UniqueFd fd(open(path, O_RDONLY | O_CLOEXEC));
+  const UniqueFd fd = open_regular(AT_FDCWD, path);
   struct stat info = {};
   if (!fd || fstat(fd.get(), &info) != 0 || info.st_size <= 0) {
     return false;

@@ -9,11 +9,10 @@
 
 #include "base/files/file.h"
 #include "base/files/own_folder.h"
+#include "base/files/safe_open.h"
 
 namespace gpuprof {
 namespace {
-
-constexpr int kLook = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 
 // In a sticky folder such as /tmp, others can create entries, but not replace those of root and gpuprof's user.
 bool is_trusted(const struct stat& info) {
@@ -24,7 +23,7 @@ bool is_trusted(const struct stat& info) {
 // Opens an entry with O_PATH, which has no side effects, and checks it. Returns a closed descriptor if it is not
 // trusted or of another kind.
 UniqueFd place(int folder, const std::string& name, mode_t kind) {
-  UniqueFd fd(::openat(folder, name.c_str(), kLook));
+  UniqueFd fd = locate(folder, name, O_NOFOLLOW);
   struct stat info {};
   const bool ok = fd && ::fstat(fd.get(), &info) == 0 && (info.st_mode & S_IFMT) == kind && is_trusted(info);
   return ok ? std::move(fd) : UniqueFd();

@@ -10,9 +10,9 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
-#include <fstream>
 
 #include "base/files/output_file.h"
+#include "base/files/safe_open.h"
 #include "base/return_if_error.h"
 
 namespace gpuprof {
@@ -33,25 +33,17 @@ Status stream_to(int fd, const std::function<void(TextStream&)>& write, const st
 }  // namespace
 
 Result<UniqueFd> open_input(const std::string& path) {
-  UniqueFd fd(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-                          : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (!fd) {
-    return errno_error("cannot open " + path, errno, "name a profile that `gpuprof record` wrote");
-  }
+  constexpr const char* kHint = "name a profile that `gpuprof record` wrote";
+  UniqueFd fd = path == "-" ? UniqueFd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)) : locate(AT_FDCWD, path);
   struct stat info {};
-  if (::fstat(fd.get(), &info) == 0 && S_ISDIR(info.st_mode)) {
-    return errno_error("cannot read " + path, EISDIR, "name a profile that `gpuprof record` wrote");
+  if (fd && path != "-" && ::fstat(fd.get(), &info) == 0) {
+    if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode)) {
+      return S_ISDIR(info.st_mode) ? errno_error("cannot read " + path, EISDIR, kHint)
+                                   : Error{"cannot read " + path + ": it is neither a file nor a pipe", kHint};
+    }
+    fd = reopen(fd.get(), O_RDONLY);
   }
-  return fd;
-}
-
-UniqueFd reopen_regular(const UniqueFd& location) {
-  struct stat status {};
-  if (!location || ::fstat(location.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    return UniqueFd{};
-  }
-  const std::string self = "/proc/self/fd/" + std::to_string(location.get());
-  return UniqueFd(::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  return fd ? Result<UniqueFd>(std::move(fd)) : errno_error("cannot open " + path, errno, kHint);
 }
 
 BoundedText read_bounded(int fd, size_t most) {
@@ -81,9 +73,13 @@ BoundedText read_bounded(int fd, size_t most) {
   return result;
 }
 
-std::string read_text(int folder, const char* name, size_t most) {
-  const UniqueFd fd(::openat(folder, name, O_RDONLY | O_CLOEXEC));
+std::string read_text(int folder, const std::string& name, size_t most) {
+  const UniqueFd fd = open_regular(folder, name);
   return fd ? read_bounded(fd.get(), most).text : std::string();
+}
+
+std::string read_text(const std::string& path, size_t most) {
+  return read_text(AT_FDCWD, path, most);
 }
 
 std::string link_text(int folder, const char* name) {
@@ -97,10 +93,9 @@ std::string link_text(int folder, const char* name) {
 }
 
 std::string first_line(const std::string& path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
+  constexpr size_t kMost = 4096;
+  const std::string text = read_text(path, kMost);
+  return text.substr(0, text.find('\n'));
 }
 
 Status write_all(int fd, std::string_view text, const std::string& name) {

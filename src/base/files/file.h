@@ -13,12 +13,8 @@
 
 namespace gpuprof {
 
-// Opens `path` for reading; "-" is standard input. Rejects a directory with a clear message.
+// Opens `path` for reading; "-" is standard input. Accepts regular files and pipes, and opens nothing else.
 Result<UniqueFd> open_input(const std::string& path);
-
-// Opens a regular file for reading, without blocking. `location` is its O_PATH descriptor, which had no side effects.
-// Returns a closed descriptor on errors and for other kinds of files.
-UniqueFd reopen_regular(const UniqueFd& location);
 
 struct BoundedText {
   enum class End : uint8_t { whole, too_large, failed };
@@ -30,9 +26,10 @@ struct BoundedText {
 // Reads a small file. A file of more than `most` bytes would be a mistake or an attack.
 BoundedText read_bounded(int fd, size_t most);
 
-// Reads at most `most` bytes of a file below the open folder (AT_FDCWD: a path). Returns an empty string on errors.
-// For files of /proc, which have no size and may disappear at any time.
-std::string read_text(int folder, const char* name, size_t most);
+// Reads at most `most` bytes of a regular file below the open folder. Returns an empty string on errors and for other
+// kinds of files. For files of /proc, which have no size and may disappear at any time.
+std::string read_text(int folder, const std::string& name, size_t most);
+std::string read_text(const std::string& path, size_t most);
 
 // Reads a symbolic link below the open folder (AT_FDCWD: a path). If `name` is empty, `folder` is itself an open
 // link, which is read. On errors, returns an empty string and sets errno.

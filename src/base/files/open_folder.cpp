@@ -14,13 +14,13 @@
 #include <vector>
 
 #include "base/files/file.h"
+#include "base/files/safe_open.h"
 #include "base/return_if_error.h"
 
 namespace gpuprof {
 namespace {
 
 constexpr int kMaxLinks = 40;  // limit of the Linux kernel
-constexpr int kPlace = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 
 Error errno_failure(int error) {
   return Error{std::strerror(error), "name a file in an existing folder that you may write to"};
@@ -37,7 +37,7 @@ class Walk {
   Walk(const std::string& path, bool any_kind) : path_(path), any_kind_(any_kind) {}
 
   Result<UniqueFd> run(int from) {
-    at_.reset(::openat(from, ".", kPlace | O_DIRECTORY));
+    at_ = locate(from, ".", O_DIRECTORY);
     add(path_);
     while (at_ && !ahead_.empty()) {
       const std::string name = std::move(ahead_.back());
@@ -54,7 +54,7 @@ class Walk {
   // Puts the components of `path` in front of the remaining ones.
   void add(std::string_view path) {
     if (path.starts_with('/')) {
-      at_.reset(::open("/", kPlace | O_DIRECTORY));
+      at_ = locate(AT_FDCWD, "/", O_DIRECTORY);
     }
     while (!path.empty()) {
       const size_t slash = path.rfind('/');
@@ -67,7 +67,7 @@ class Walk {
   }
 
   Status step(const std::string& name) {
-    UniqueFd next(::openat(at_.get(), name.c_str(), kPlace));
+    UniqueFd next = locate(at_.get(), name, O_NOFOLLOW);
     struct stat info {};
     if (!next || ::fstat(next.get(), &info) != 0) {
       return errno_failure(errno);

@@ -15,6 +15,7 @@
 #include "base/files/file.h"
 #include "base/files/open_folder.h"
 #include "base/files/own_folder.h"
+#include "base/files/safe_open.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
 #include "base/text/hints.h"
@@ -61,7 +62,7 @@ bool is_mounted(int folder, const std::string& entry) {
 // the lock.
 class FolderLock {
  public:
-  explicit FolderLock(int folder) : fd_(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  explicit FolderLock(int folder) : fd_(open_directory(folder, ".")) {
     constexpr int kTries = 100;
     constexpr int kStepMs = 10;
     for (int i = 0; fd_ && i < kTries && ::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; ++i) {
@@ -130,7 +131,7 @@ Result<OutputFile> OutputFile::open_in(const UniqueFd& folder, const std::string
   if (!file.folder_) {
     return failure("cannot write " + name, std::strerror(errno), hints::kMoreFiles);
   }
-  const UniqueFd there(::openat(file.folder_.get(), file.entry_.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  const UniqueFd there = locate(file.folder_.get(), file.entry_, O_NOFOLLOW);
   struct stat info {};
   if (there ? ::fstat(there.get(), &info) != 0 : errno != ENOENT) {
     return failure("cannot write " + name, std::strerror(errno));
@@ -203,7 +204,7 @@ Status OutputFile::check_old(const struct stat& folder) const {
 Status OutputFile::make_temporary(mode_t mode) {
   auto temporary = temporary_name(entry_);
   RETURN_IF_ERROR(temporary);
-  fd_.reset(::openat(folder_.get(), temporary->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+  fd_ = create_file(folder_.get(), *temporary, mode);
   if (!fd_) {
     return failure("cannot write " + name_, std::strerror(errno), "name another file, in a folder that you may write");
   }
@@ -246,10 +247,8 @@ bool OutputFile::would_lose_old() const {
       !S_ISREG(old.st_mode) || old.st_size == 0) {
     return false;
   }
-  struct stat info {};
-  const UniqueFd there(
-      ::openat(folder_.get(), entry_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  return there && ::fstat(there.get(), &info) == 0 && S_ISREG(info.st_mode) && is_worthless_(there.get());
+  const UniqueFd there = open_regular(folder_.get(), entry_, O_NOFOLLOW);
+  return there && is_worthless_(there.get());
 }
 
 // Renames the existing file to NAME.old, unless it is empty or a symbolic link.
@@ -263,7 +262,7 @@ Status OutputFile::rotate() const {
     log::warn("the earlier " + name_ + " holds no GPU work, so it is replaced. " + name_ + ".old stays as it is");
     return {};
   }
-  if (::renameat(folder_.get(), entry_.c_str(), folder_.get(), (entry_ + ".old").c_str()) != 0) {
+  if (!rename_entry(folder_.get(), entry_, entry_ + ".old")) {
     return failure("cannot keep the old " + name_ + " as " + name_ + ".old", std::strerror(errno));
   }
   return {};
@@ -272,11 +271,7 @@ Status OutputFile::rotate() const {
 // Returns whether another process of root or gpuprof's user still writes the file, most likely gpuprof. Only processes
 // that may write a file can hold a write lock on it, so other users cannot make gpuprof take another name.
 bool OutputFile::is_being_written() const {
-  if (!keep_old_) {
-    return false;
-  }
-  const UniqueFd place(::openat(folder_.get(), entry_.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  const UniqueFd there = reopen_regular(place);
+  const UniqueFd there = keep_old_ ? open_regular(folder_.get(), entry_, O_NOFOLLOW) : UniqueFd();
   struct stat info {};
   struct flock lock = write_lock();
   lock.l_type = F_RDLCK;
@@ -307,7 +302,7 @@ Status OutputFile::commit() {
     take_another_name();
   }
   RETURN_IF_ERROR(rotate());
-  if (::renameat(folder_.get(), temporary_.c_str(), folder_.get(), entry_.c_str()) != 0) {
+  if (!rename_entry(folder_.get(), temporary_, entry_)) {
     return failure("cannot write " + name_, std::strerror(errno));
   }
   temporary_.clear();

@@ -110,7 +110,7 @@ Result<UniqueFd> OwnFolder::read(const std::string& name) const {
   return open_found(fd_.get(), name, path_of(name));
 }
 
-Status OwnFolder::rename(const std::string& from, const std::string& to) const {
+Status OwnFolder::move_entry(const std::string& from, const std::string& to) const {
   return ::renameat(fd_.get(), from.c_str(), fd_.get(), to.c_str()) == 0
              ? Status()
              : Status(unusable_folder(path_of(to), std::strerror(errno)));

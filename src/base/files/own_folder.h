@@ -44,7 +44,7 @@ class OwnFolder {
   // Opens a regular file for reading. Never blocks.
   [[nodiscard]] Result<UniqueFd> read(const std::string& name) const;
 
-  [[nodiscard]] Status rename(const std::string& from, const std::string& to) const;
+  [[nodiscard]] Status move_entry(const std::string& from, const std::string& to) const;
 
   // Removes a folder in this folder, and the files in it.
   void remove(const std::string& name) const;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/files/safe_open.h"
 #include "base/log.h"
 
 namespace gpuprof {
@@ -26,17 +27,11 @@ Error special_error(const std::string& name, int error) {
   return refused(name, std::strerror(error), "name another file");
 }
 
-// Reopens the checked file through /proc, because another file may have its name now.
-int reopen(const UniqueFd& place) {
-  const std::string self = "/proc/self/fd/" + std::to_string(place.get());
-  return ::open(self.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-}
-
 // Opens a pipe for writing when it has a reader. open() would block until then, and signals that gpuprof blocks would
 // not interrupt it. So this function polls.
 Result<UniqueFd> open_when_read(const UniqueFd& place, const std::string& name, const StopRequested& stop) {
   for (int waited = 0;; waited += kStepMs) {
-    UniqueFd fd(reopen(place));
+    UniqueFd fd = reopen(place.get(), O_WRONLY | O_NONBLOCK);
     if (fd) {
       return fd;
     }
@@ -93,7 +88,7 @@ Result<UniqueFd> open_special(const UniqueFd& place, const struct stat& info, co
   if (S_ISCHR(info.st_mode)) {
     // The owner of a device does not matter: only root creates devices, and the owner of a terminal cannot move it
     // elsewhere.
-    UniqueFd fd(reopen(place));
+    UniqueFd fd = reopen(place.get(), O_WRONLY | O_NONBLOCK);
     if (!fd) {
       return special_error(name, errno);
     }

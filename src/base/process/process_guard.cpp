@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/files/safe_open.h"
 #include "base/process/pidfd.h"
 #include "base/process/process_status.h"
 #include "base/text/hints.h"
@@ -63,7 +64,7 @@ Result<ProcessGuard> ProcessGuard::make(const Credentials& credentials, UniqueFd
   if (!pidfd) {
     return cannot_hold(credentials.pid, errno);
   }
-  UniqueFd proc(::open(("/proc/" + std::to_string(credentials.pid)).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  UniqueFd proc = open_process(credentials.pid);
   if (!proc) {
     return cannot_hold(credentials.pid, errno);
   }

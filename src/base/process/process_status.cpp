@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/files/file.h"
+#include "base/files/safe_open.h"
 
 namespace gpuprof {
 namespace {
@@ -26,7 +27,7 @@ std::string read_status(int proc_fd) {
 
 std::string read_status_of(uint32_t pid, pid_t thread) {
   const std::string task = thread == 0 ? "" : "/task/" + std::to_string(thread);
-  return read_text(AT_FDCWD, ("/proc/" + std::to_string(pid) + task + "/status").c_str(), kMaxStatus);
+  return read_text("/proc/" + std::to_string(pid) + task + "/status", kMaxStatus);
 }
 
 UniqueFd open_live_thread(int proc_fd) {
@@ -36,7 +37,7 @@ UniqueFd open_live_thread(int proc_fd) {
   std::filesystem::directory_iterator threads("/proc/self/fd/" + std::to_string(proc_fd) + "/task", error);
   for (; !error && threads != std::filesystem::directory_iterator() && ++tries <= kMostTries;
        threads.increment(error)) {
-    UniqueFd thread(::open(threads->path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    UniqueFd thread = open_directory(AT_FDCWD, threads->path().string());
     if (thread && status_value(read_status(thread.get()), "VmSize")) {
       return thread;
     }

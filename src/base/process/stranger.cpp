@@ -22,6 +22,7 @@
 #include <span>
 #include <utility>
 
+#include "base/files/safe_open.h"
 #include "base/process/close_range.h"
 #include "base/process/pidfd.h"
 #include "base/process/system_calls_x86_64.h"
@@ -266,7 +267,7 @@ bool confine_to_answers(int socket) {
 UniqueFd start_stranger(const StrangerProgram& program) {
   // These must not be overwritten when the child duplicates one of them to a small number.
   const UniqueFd data(::fcntl(program.data, F_DUPFD_CLOEXEC, kDataFd + 1));
-  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  const UniqueFd null = open_device("/dev/null");
   const UniqueFd output(::fcntl(program.output < 0 ? null.get() : program.output, F_DUPFD_CLOEXEC, kDataFd + 1));
   std::vector<const char*> words = {program.program.c_str()};
   for (const std::string& argument : program.arguments) {

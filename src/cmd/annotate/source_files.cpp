@@ -14,8 +14,8 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr size_t kMostBytes = size_t{16} << 20U;  // limit per file
-constexpr size_t kMostBytesInAll = size_t{256} << 20U;
+constexpr size_t kMostBytes = size_t{16} << 20U;        // limit per file
+constexpr uint64_t kMostMemory = uint64_t{256} << 20U;  // limit of all files and the places of their lines
 constexpr uid_t kNobody = 65534;
 
 // Endings of source files in the languages of CPU and GPU programs, in lower case.
@@ -45,23 +45,14 @@ bool may_be_source(std::string_view path) {
   return std::find(kEndings.begin(), kEndings.end(), ending) != kEndings.end();
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    lines.push_back(text.substr(at, end - at));
-    if (!lines.back().empty() && lines.back().back() == '\r') {
-      lines.back().pop_back();
-    }
-    at = end + 1;
-  }
-  return lines;
+output::SourceText unreadable(const char* why) {
+  return {.text = {}, .ends = {}, .why_not = why};
 }
 
 }  // namespace
 
-symbolize::FileAccess source_access(bool own_rights) {
-  symbolize::FileAccess access;
+FileAccess source_access(bool own_rights) {
+  FileAccess access;
   if (::geteuid() == 0 && !own_rights) {
     access.rights = FileRights{.uid = kNobody, .gid = kNobody};
   }
@@ -97,38 +88,39 @@ output::SourceText SourceFiles::read(const std::string& path) {
   // A profile or a recorded program must not choose what root prints.
   const bool is_root = ::geteuid() == 0;
   if (is_root && !may_be_source(path)) {
-    return {{}, "root shows only source files, and its name or folder is not that of one"};
+    return unreadable("root shows only source files, and its name or folder is not that of one");
   }
   if (!ActAs(access_.rights_or_null()).ok()) {
-    return {{}, "gpuprof cannot act as the user nobody here (see --own-rights)"};
+    return unreadable("gpuprof cannot act as the user nobody here (see --own-rights)");
   }
   errno = 0;
-  const UniqueFd fd = symbolize::open_regular(access_, path);
+  const UniqueFd fd = open_regular(access_, path);
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0) {
-    return {{}, why_unreadable(errno)};
+    return unreadable(why_unreadable(errno));
   }
   const std::string real = real_path(fd.get());
   if (is_root && !may_be_source(real)) {
-    return {{},
-            real.empty() ? "it was replaced while it was opened"
-                         : "root shows only source files, and its path leads to a file that has no name of one"};
+    return unreadable(real.empty()
+                          ? "it was replaced while it was opened"
+                          : "root shows only source files, and its path leads to a file that has no name of one");
   }
   if (!started_) {
-    return {{}, "the profile does not say when it was recorded"};
+    return unreadable("the profile does not say when it was recorded");
   }
   constexpr uint64_t kNsInSecond = 1'000'000'000;
   const auto changed = static_cast<uint64_t>(std::max<time_t>(status.st_mtim.tv_sec, 0)) * kNsInSecond +
                        static_cast<uint64_t>(status.st_mtim.tv_nsec);
   if (changed >= *started_) {
-    return {{}, "it was changed after the recording"};
+    return unreadable("it was changed after the recording");
   }
-  const BoundedText text = read_bounded(fd.get(), kMostBytes);
-  if (text.end != BoundedText::End::whole || text.text.size() > kMostBytesInAll - bytes_) {
-    return {{}, "it is too large, or cannot be read"};
+  BoundedText text = read_bounded(fd.get(), kMostBytes);
+  auto source = output::SourceText::of(std::move(text.text));
+  if (text.end != BoundedText::End::whole || source.memory() > kMostMemory - memory_) {
+    return unreadable("it is too large, or cannot be read");
   }
-  bytes_ += text.text.size();
-  return {lines_of(text.text), {}};
+  memory_ += source.memory();
+  return source;
 }
 
 }  // namespace gpuprof::cmd

@@ -12,20 +12,19 @@
 #include <utility>
 #include <vector>
 
+#include "base/files/safe_open.h"
 #include "output/source_text.h"
-#include "symbolize/safe_open.h"
 
 namespace gpuprof::cmd {
 
 // Returns how to open the source files that a profile names. Root opens them with the rights of the user nobody, unless
 // `own_rights` is set: whoever made the profile, or a file that it names, must not choose what root prints.
-symbolize::FileAccess source_access(bool own_rights);
+FileAccess source_access(bool own_rights);
 
 class SourceFiles {
  public:
   // `started` is the start of the recording in ns of Unix time, or nullopt if the profile does not contain it.
-  SourceFiles(std::optional<uint64_t> started, symbolize::FileAccess access)
-      : started_(started), access_(std::move(access)) {}
+  SourceFiles(std::optional<uint64_t> started, FileAccess access) : started_(started), access_(std::move(access)) {}
 
   const output::SourceText& find(std::string_view path);
 
@@ -35,9 +34,9 @@ class SourceFiles {
       int error) const;  // `error`: errno of the open; 0 if the file is of another kind
 
   std::optional<uint64_t> started_;
-  symbolize::FileAccess access_;
+  FileAccess access_;
   std::map<std::string, output::SourceText, std::less<>> known_;
-  size_t bytes_ = 0;
+  uint64_t memory_ = 0;  // used by the texts in `known_`
 };
 
 }  // namespace gpuprof::cmd

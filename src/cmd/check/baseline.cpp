@@ -20,6 +20,7 @@
 #include "base/files/file.h"
 #include "base/files/open_folder.h"
 #include "base/files/own_folder.h"
+#include "base/files/safe_open.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
@@ -109,8 +110,7 @@ Status copy_profile(const RunFile& from, const OwnFolder& folder, const std::str
                  "copy the profiles into a folder that nobody else may change"};
   }
   const std::string shown = folder.path_of(name);
-  const UniqueFd to(
-      ::openat(folder.fd().get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kProfileMode));
+  const UniqueFd to = create_file(folder.fd().get(), name, kProfileMode);
   if (!to) {
     return cannot_keep(shown, {errno, std::generic_category()});
   }
@@ -200,7 +200,7 @@ Result<std::string> Baseline::keep(const compare::RunFacts& like, const std::vec
   for (size_t i = 0; i < files.size() && done; ++i) {
     done = copy_profile(files[i], *folder, "run-" + std::to_string(i + 1) + ".txt");
   }
-  done = done ? machine->rename(part, whole) : std::move(done);
+  done = done ? machine->move_entry(part, whole) : std::move(done);
   if (!done) {
     machine->remove(part);
     return std::move(done).error();

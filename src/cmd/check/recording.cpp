@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/files/output_file.h"
+#include "base/files/safe_open.h"
 #include "base/log.h"
 #include "base/process/pidfd.h"
 #include "base/return_if_error.h"
@@ -71,8 +72,8 @@ class ProfileFile {
 [[noreturn]] void become(const std::vector<std::string>& words, int log, int profile, const sigset_t& mask) {
   // This child ends if gpuprof dies, because nobody would read its profile.
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  ::dup2(nothing, STDIN_FILENO);
+  const UniqueFd nothing = open_device("/dev/null");
+  ::dup2(nothing.get(), STDIN_FILENO);
   ::dup2(log, STDOUT_FILENO);
   ::dup2(log, STDERR_FILENO);
   ::fcntl(profile, F_SETFD, 0);

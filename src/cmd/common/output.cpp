@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/exit_status.h"
+#include "base/files/safe_open.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
 #include "base/text/numbers.h"
@@ -29,9 +30,9 @@ bool is_one_of(const struct stat& info, std::span<const FileId> files) {
 // Returns whether the file is a profile of any version, even an incomplete or compressed one. Opens only regular
 // files, because a pipe may never end, and opening a device may have effects.
 bool is_profile(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  UniqueFd fd = open_regular(AT_FDCWD, path);
   struct stat info {};
-  if (!fd || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0) {
+  if (!fd || ::fstat(fd.get(), &info) != 0 || info.st_size == 0) {
     return false;
   }
   constexpr std::string_view kBegin = "GPUPROF;";

@@ -16,6 +16,7 @@
 #include "base/files/file.h"
 #include "base/files/open_folder.h"
 #include "base/files/packed_input.h"
+#include "base/files/safe_open.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
 #include "base/text/utf8.h"
@@ -26,8 +27,6 @@
 namespace gpuprof::cmd {
 namespace {
 
-// If there are more inputs, their files are closed until they are read.
-constexpr size_t kMostOpen = 64;
 constexpr size_t kMostNamed = 3;
 constexpr std::string_view kBegin = "GPUPROF;";
 
@@ -159,7 +158,7 @@ Result<std::vector<Source>> files_in(const std::string& path) {
 Result<std::vector<Source>> files_like(const std::string& pattern) {
   glob_t matches{};
   const int failed = ::glob(pattern.c_str(), 0, nullptr, &matches);
-  const auto here = std::make_shared<const UniqueFd>(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const auto here = std::make_shared<const UniqueFd>(locate(AT_FDCWD, ".", O_DIRECTORY));
   std::vector<Source> found;
   for (size_t i = 0; failed == 0 && i < matches.gl_pathc; ++i) {
     if (!is_folder(matches.gl_pathv[i])) {
@@ -199,7 +198,26 @@ Result<std::vector<Source>> expand_sources(const std::vector<std::string>& words
   return files;
 }
 
+analyze::MergeInput input_from(const Source& source, bool lenient, profile::Reader reader) {
+  analyze::MergeInput input{.name = input_name(source.path), .bytes = 0, .reopen = {}};
+  struct stat info {};
+  if (source.status(info) && S_ISREG(info.st_mode)) {
+    input.bytes = static_cast<uint64_t>(info.st_size);
+    input.reopen = [source, lenient] {
+      std::vector<FileId> known;
+      return source.open(lenient, known);
+    };
+  } else {
+    input.reader = std::move(reader);
+  }
+  return input;
+}
+
 }  // namespace
+
+analyze::MergeInput input_of(const std::string& path, bool lenient, profile::Reader reader) {
+  return input_from({path}, lenient, std::move(reader));
+}
 
 Result<std::vector<analyze::MergeInput>> open_sources(const std::vector<std::string>& words, bool lenient,
                                                       std::vector<FileId>& files) {
@@ -212,21 +230,7 @@ Result<std::vector<analyze::MergeInput>> open_sources(const std::vector<std::str
   for (const Source& source : *sources) {
     auto reader = source.open(lenient, files);
     RETURN_IF_ERROR(reader);
-    struct stat info {};
-    const bool is_file = source.status(info) && S_ISREG(info.st_mode);
-    analyze::MergeInput input{.name = input_name(source.path),
-                              .reader = std::nullopt,
-                              .bytes = is_file ? static_cast<uint64_t>(info.st_size) : 0,
-                              .reopen = {}};
-    if (is_file && sources->size() > kMostOpen) {
-      input.reopen = [source, lenient] {
-        std::vector<FileId> known;
-        return source.open(lenient, known);
-      };
-    } else {
-      input.reader = std::move(reader).value();
-    }
-    inputs.push_back(std::move(input));
+    inputs.push_back(input_from(source, lenient, std::move(reader).value()));
   }
   return inputs;
 }

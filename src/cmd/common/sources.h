@@ -10,6 +10,10 @@
 
 namespace gpuprof::cmd {
 
+// Returns an input that reads `reader`, which open_profile() has opened from `path`. Closes a regular file again, until
+// it is read: a compressed input needs up to 128 MiB while it is open.
+analyze::MergeInput input_of(const std::string& path, bool lenient, profile::Reader reader);
+
 inline constexpr const char* kSourcesHelp =
     "profiles, folders of profiles or quoted patterns ('run-*.txt'); - is stdin";
 
@@ -17,8 +21,7 @@ inline constexpr const char* kSourcesHelp =
 // files that begin like a profile or are compressed, except hidden files and NAME.old. A warning lists the other
 // files. A word that contains *, ? or [ is a pattern, unless a file has that name. A pattern must match only
 // profiles. A file that is found twice is opened once, and a warning says so if the user named it twice. A folder or
-// pattern without profiles is an error. If there are more than 64 inputs, closes the files again, and merge() reopens
-// them.
+// pattern without profiles is an error.
 Result<std::vector<analyze::MergeInput>> open_sources(const std::vector<std::string>& words, bool lenient,
                                                       std::vector<FileId>& files);
 

@@ -83,8 +83,8 @@ Fact assembler_fact() {
 
 std::vector<Section> gather() {
   constexpr size_t kMaxMap = 16384;
-  const Rights rights = parse_rights(read_status_of(static_cast<uint32_t>(::getpid())),
-                                     read_text(AT_FDCWD, "/proc/self/uid_map", kMaxMap));
+  const Rights rights =
+      parse_rights(read_status_of(static_cast<uint32_t>(::getpid())), read_text("/proc/self/uid_map", kMaxMap));
   const KernelRelease release = parse_release(first_line("/proc/sys/kernel/osrelease"));
   std::vector<Section> sections;
   sections.push_back({"backends", backend_facts()});

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 #include <string_view>
 
 #include "base/files/file.h"
@@ -17,7 +17,7 @@ constexpr int kDriverOfCuda13 = 580;
 
 Fact counters_fact(const std::string& root, const Rights& rights) {
   constexpr std::string_view kKey = "RmProfilingAdminOnly:";
-  std::ifstream file(root + "/proc/driver/nvidia/params");
+  std::istringstream file(read_text(root + "/proc/driver/nvidia/params", 64 << 10));
   std::string line;
   bool found = false;
   while (!found && std::getline(file, line)) {

@@ -13,6 +13,7 @@
 #include "base/files/file.h"
 #include "base/files/open_folder.h"
 #include "base/files/own_folder.h"
+#include "base/files/safe_open.h"
 #include "base/return_if_error.h"
 #include "base/text/utf8.h"
 #include "profile/writer.h"
@@ -33,7 +34,7 @@ Error failure(const std::string& path, const std::string& why, std::string hint 
 }
 
 bool has_entries(int parent, const std::string& entry) {
-  const UniqueFd fd(::openat(parent, entry.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const UniqueFd fd = open_directory(parent, entry);
   const auto names = names_in(fd.get(), entry);
   return names && !names->empty();
 }
@@ -73,11 +74,11 @@ Result<SubsetFolder> SubsetFolder::create(const std::string& path) {
   std::random_device random;
   const std::string temporary =
       "." + made.entry_.substr(0, NAME_MAX / 2) + "." + std::to_string(::getpid()) + "." + std::to_string(random());
-  if (::mkdirat(made.parent_.get(), temporary.c_str(), kFolderMode) != 0) {
+  if (!create_folder(made.parent_.get(), temporary, kFolderMode)) {
     return failure(path, std::strerror(errno), "name another folder, where you may write");
   }
   made.temporary_ = temporary;
-  made.folder_.reset(::openat(made.parent_.get(), temporary.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  made.folder_ = open_directory(made.parent_.get(), temporary);
   if (!made.folder_ || ::fstat(made.folder_.get(), &info) != 0) {
     return failure(path, std::strerror(errno));
   }
@@ -108,9 +109,7 @@ SubsetFolder::~SubsetFolder() {
 
 Result<size_t> SubsetFolder::add(const std::string& name) {
   File& file = files_.emplace_back(File{name + ".txt", {}});
-  const UniqueFd fd(
-      ::openat(folder_.get(), file.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kFileMode));
-  if (!fd) {
+  if (!create_file(folder_.get(), file.name, kFileMode)) {
     return failure(path_, file.name + ": " + std::strerror(errno));
   }
   profile::format_header(file.waiting);
@@ -133,12 +132,12 @@ Status SubsetFolder::flush(File& file) {
   if (file.waiting.empty()) {
     return {};
   }
-  UniqueFd fd(::openat(folder_.get(), file.name.c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  UniqueFd fd = open_regular(folder_.get(), file.name, O_WRONLY | O_APPEND | O_NOFOLLOW);
   struct stat info {};
   if (!fd || ::fstat(fd.get(), &info) != 0) {
     return failure(path_, file.name + ": " + std::strerror(errno));
   }
-  if (!S_ISREG(info.st_mode) || info.st_uid != ::geteuid() || info.st_nlink != 1) {
+  if (info.st_uid != ::geteuid() || info.st_nlink != 1) {
     return failure(path_, file.name + ": another program replaced the file");
   }
   const std::string shown = path_ + "/" + file.name;
@@ -164,7 +163,7 @@ Status SubsetFolder::finish() {
   }
   ::fchmod(folder_.get(), mode_);
   // Can replace an empty folder, but nothing else.
-  if (::renameat(parent_.get(), temporary_.c_str(), parent_.get(), entry_.c_str()) != 0) {
+  if (!rename_entry(parent_.get(), temporary_, entry_)) {
     const bool taken = errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR;
     return taken ? failure(path_, "another program created a file or folder there")
                  : failure(path_, std::strerror(errno));

@@ -95,33 +95,35 @@ std::vector<bool> chosen(const std::vector<PathFrame>& frames, const Page& page)
   return shown;
 }
 
+// One line of a path. Its text is made when it is needed, because a path may have 65536 frames with long names.
 struct Line {
-  std::string name;
-  std::string location;
-  size_t left_out = 0;  // number of omitted frames, if this line reports an omission
-  bool own = false;
+  size_t frame = 0;
+  size_t left_out = 0;            // number of omitted frames, if this line reports an omission
   bool follows_left_out = false;  // true: frames before this one were omitted, and no line reports that
 };
 
+struct LineText {
+  std::string name;
+  std::string location;
+};
+
 // The location gets the width that the name does not need. If that is too little, it gets up to half of the line.
-Line frame_line(const PathFrame& frame, size_t width_left, const Page& page) {
-  Line line;
-  line.location = shown_name(shown_ends(frame.location));
-  const size_t location = line.location.empty() ? 0 : kBetween + std::min(utf8_length(line.location), width_left / 2);
+LineText frame_line(const PathFrame& frame, size_t width_left, const Page& page) {
+  LineText text;
+  text.location = shown_name(shown_ends(frame.location));
+  const size_t location = text.location.empty() ? 0 : kBetween + std::min(utf8_length(text.location), width_left / 2);
   const bool is_signature = frame.cls == analyze::FrameClass::native || frame.cls == analyze::FrameClass::inlined;
-  line.name = page.name(frame.name, width_left - location, is_signature ? Naming::signature : Naming::plain);
-  line.own = frame.origin == Origin::own;
-  return line;
+  text.name = page.name(frame.name, width_left - location, is_signature ? Naming::signature : Naming::plain);
+  return text;
 }
 
-std::vector<Line> frame_lines(const std::vector<PathFrame>& frames, size_t width_left, const Page& page) {
+std::vector<Line> lines_of(const std::vector<PathFrame>& frames, const Page& page) {
   const std::vector<bool> shown = chosen(frames, page);
   const bool counts = counts_left_out(page);
   std::vector<Line> lines;
   for (size_t i = 0; i < frames.size(); ++i) {
     if (shown[i]) {
-      lines.push_back(frame_line(frames[i], width_left, page));
-      lines.back().follows_left_out = !counts && i > 0 && !shown[i - 1];
+      lines.push_back({.frame = i, .follows_left_out = !counts && i > 0 && !shown[i - 1]});
       continue;
     }
     if (!counts) {
@@ -135,33 +137,49 @@ std::vector<Line> frame_lines(const std::vector<PathFrame>& frames, size_t width
   return lines;
 }
 
+// Returns the width of the column of names. Ignores lines whose location does not fit beside the name.
+size_t names_width(const std::vector<Line>& lines, const std::vector<PathFrame>& frames, size_t width_left,
+                   const Page& page) {
+  constexpr size_t kMostBytes = 4;  // UTF-8 bytes per character
+  size_t names = 0;
+  for (const Line& line : lines) {
+    const PathFrame& frame = frames[line.frame];
+    const bool is_too_long = page.full() && frame.name.size() / kMostBytes > width_left;
+    if (line.left_out > 0 || frame.location.empty() || is_too_long) {
+      continue;
+    }
+    const LineText text = frame_line(frame, width_left, page);
+    const size_t width = utf8_length(text.name) + kBetween;
+    names = width + utf8_length(text.location) > width_left ? names : std::max(names, width);
+  }
+  return names;
+}
+
 }  // namespace
 
 void print_frames(const analyze::CallPath& path, Page& page) {
   const size_t width_left = std::max(kLeastPathWidth, page.width() - std::min(page.width(), kIndent.size()));
-  const std::vector<Line> lines =
-      frame_lines(page.all_frames() ? path.shown() : telling(path.shown()), width_left, page);
-  size_t names = 0;  // width of the column of names; lines whose location does not fit beside the name are ignored
-  for (const Line& line : lines) {
-    const size_t width = utf8_length(line.name) + kBetween;
-    names = line.location.empty() || width + utf8_length(line.location) > width_left ? names : std::max(names, width);
-  }
+  const std::vector<PathFrame> frames = page.all_frames() ? path.shown() : telling(path.shown());
+  const std::vector<Line> lines = lines_of(frames, page);
+  const size_t names = names_width(lines, frames, width_left, page);
   for (const Line& line : lines) {
     std::string text(line.follows_left_out ? kLeftOutBefore : kIndent);
     if (line.left_out > 0) {
       page.dim_line(text + "... " + counted_text(line.left_out, "frame"));
       continue;
     }
-    text += line.name;
-    if (!line.location.empty()) {
-      const size_t used = utf8_length(line.name);
-      const size_t location = utf8_length(line.location);
+    const PathFrame& frame = frames[line.frame];
+    const LineText shown = frame_line(frame, width_left, page);
+    text += shown.name;
+    if (!shown.location.empty()) {
+      const size_t used = utf8_length(shown.name);
+      const size_t location = utf8_length(shown.location);
       const size_t aligned = location < width_left && names + location <= width_left ? names : 0;
       text.append(std::max(aligned, used + kBetween) - used, ' ');
       text +=
-          page.full() ? line.location : cut_front(line.location, width_left - std::min(width_left, used + kBetween));
+          page.full() ? shown.location : cut_front(shown.location, width_left - std::min(width_left, used + kBetween));
     }
-    line.own ? page.line(text) : page.dim_line(text);
+    frame.origin == Origin::own ? page.line(text) : page.dim_line(text);
   }
 }
 

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
+#include "base/files/safe_open.h"
 #include "base/return_if_error.h"
 #include "record/attach/inject_checks.h"
 #include "record/attach/inject_child.h"
@@ -221,14 +222,14 @@ class Work {
   // may have replaced it.
   Status fill(int64_t fd) {
     const std::string theirs = "/proc/" + std::to_string(request_.who.pid()) + "/fd/" + std::to_string(fd);
-    const UniqueFd path(::open(theirs.c_str(), O_PATH | O_CLOEXEC));
+    const UniqueFd path = locate(AT_FDCWD, theirs);
     struct stat info {};
     struct statfs system {};
     if (!path || ::fstat(path.get(), &info) != 0 || ::fstatfs(path.get(), &system) != 0 || !S_ISREG(info.st_mode) ||
         info.st_nlink != 0 || info.st_size != 0 || system.f_type != TMPFS_MAGIC) {
       return Error{"the process's memfd was not found", ""};
     }
-    const UniqueFd file(::open(("/proc/self/fd/" + std::to_string(path.get())).c_str(), O_WRONLY | O_CLOEXEC));
+    const UniqueFd file = reopen_regular(path, O_WRONLY);
     if (!file || !write_all(file.get(), request_.bytes, "its memfd")) {
       return Error{"the process's memfd cannot be written: " + std::string(std::strerror(errno)), ""};
     }

@@ -13,13 +13,13 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
+#include "base/files/safe_open.h"
 #include "base/process/credentials.h"
 #include "base/process/process_status.h"
 #include "base/return_if_error.h"
@@ -75,9 +75,8 @@ std::string file_of(const symbolize::Mapping& mapping) {
 }
 
 bool is_32_bit(uint32_t pid) {
-  std::ifstream program(proc(pid, "exe"), std::ios::binary);
-  std::array<char, EI_NIDENT> ident{};
-  return program.read(ident.data(), ident.size()) && ident[EI_CLASS] == ELFCLASS32;
+  const std::string ident = read_text(proc(pid, "exe"), EI_NIDENT);
+  return ident.size() == EI_NIDENT && ident[EI_CLASS] == ELFCLASS32;
 }
 
 // Both processes must be in one network namespace, because abstract sockets are visible only inside one.
@@ -207,8 +206,7 @@ Status check_process(uint32_t pid) {
     return Error{process + " is in another network namespace, which cannot reach gpuprof's socket",
                  "run gpuprof in that namespace (nsenter -t " + std::to_string(pid) + " -n, or inside the container)"};
   }
-  if (::access(proc(pid, "mem").c_str(), R_OK | W_OK) != 0 ||
-      !UniqueFd(::open(proc(pid, "mem").c_str(), O_RDWR | O_CLOEXEC))) {
+  if (::access(proc(pid, "mem").c_str(), R_OK | W_OK) != 0 || !open_regular(AT_FDCWD, proc(pid, "mem"), O_RDWR)) {
     return no_right(pid);
   }
   return {};

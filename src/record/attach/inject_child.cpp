@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/files/safe_open.h"
 #include "base/process/close_range.h"
 #include "base/process/packet.h"
 #include "base/text/hints.h"
@@ -95,7 +96,7 @@ void leave_recorder() {
   sigset_t all;
   sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
-  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  const UniqueFd null = open_device("/dev/null");
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     ::dup2(null.get(), fd);
   }

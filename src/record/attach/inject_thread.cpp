@@ -1,6 +1,5 @@
 #include "record/attach/inject_thread.h"
 
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -12,12 +11,14 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
+#include <sstream>
 #include <string>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/files/file.h"
 #include "base/files/path.h"
+#include "base/files/safe_open.h"
 #include "base/return_if_error.h"
 
 namespace gpuprof::record {
@@ -30,6 +31,7 @@ constexpr uint64_t kCallNs = 60'000'000'000;
 // Time limit of the ptrace stop in which the thread is restored.
 constexpr uint64_t kBackNs = 10'000'000'000;
 constexpr useconds_t kPollUs = 100;
+constexpr size_t kMaxSearchedMaps = 16 << 20;  // bytes of /proc/PID/maps that are searched
 // Number of polls before the recorder sleeps between polls. Most steps are short system calls of the loader.
 constexpr int kSpins = 100;
 constexpr int kSystemCallStop = SIGTRAP | 0x80;
@@ -68,7 +70,7 @@ Result<TracedThread> TracedThread::stop(const TracedIdentity& who, pid_t tid, co
   TracedThread thread(who, tid, give_up);
   // This descriptor always refers to the memory of the present program, even if the process executes another program
   // later.
-  thread.memory_.reset(::open(("/proc/" + std::to_string(who.pid()) + "/mem").c_str(), O_RDWR | O_CLOEXEC));
+  thread.memory_ = open_regular(AT_FDCWD, "/proc/" + std::to_string(who.pid()) + "/mem", O_RDWR);
   thread.stopped_ = false;
   thread.may_leave_ = true;
   const bool stops = thread.interrupt(monotonic_ns() + kStepNs);
@@ -263,7 +265,7 @@ bool TracedThread::waits_for_loader(const user_regs_struct& general) const {
     return false;
   }
   const uint64_t address = arch::first_argument(general);
-  std::ifstream maps("/proc/" + std::to_string(who_->pid()) + "/maps");
+  std::istringstream maps(read_text("/proc/" + std::to_string(who_->pid()) + "/maps", kMaxSearchedMaps));
   for (std::string line; std::getline(maps, line);) {
     char* end = nullptr;
     const uint64_t from = std::strtoull(line.c_str(), &end, 16);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend/bpf_codes.h"
+#include "base/files/safe_open.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
 #include "base/text/hints.h"
@@ -72,7 +73,7 @@ class BpfEngine final : public StackEngine {
   }
 
   Status attach_library(const std::string& path) override {
-    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const UniqueFd fd = open_regular(AT_FDCWD, path);
     auto functions = symbolize::find_functions(fd.get(), {"gpuprof_launch_probe"});
     if (!functions || functions->empty()) {
       return Error{path + " has no launch probe", hints::kBuildAgain};

@@ -1,13 +1,9 @@
 #include "record/process/ancestry.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <array>
 #include <charconv>
 #include <string>
 
-#include "base/unique_fd.h"
+#include "base/files/file.h"
 
 namespace gpuprof::record {
 
@@ -25,10 +21,7 @@ pid_t parse_parent(std::string_view stat) {
 }
 
 pid_t parent_of(pid_t pid) {
-  const UniqueFd file(::open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC));
-  std::array<char, 1024> text{};
-  const ssize_t got = file ? ::read(file.get(), text.data(), text.size()) : 0;
-  return got > 0 ? parse_parent({text.data(), static_cast<size_t>(got)}) : 0;
+  return parse_parent(read_text("/proc/" + std::to_string(pid) + "/stat", 1024));
 }
 
 bool descends_from(pid_t pid, pid_t ancestor) {

@@ -22,7 +22,7 @@ constexpr size_t kMaxCommand = 4096;  // limit in bytes, because some command li
 constexpr size_t kMaxEnvironment = size_t{1} << 20;
 
 std::string read_proc(uint32_t pid, const char* file, size_t limit) {
-  return read_text(AT_FDCWD, ("/proc/" + std::to_string(pid) + "/" + file).c_str(), limit);
+  return read_text("/proc/" + std::to_string(pid) + "/" + file, limit);
 }
 
 void describe(uint32_t pid, ProcessImage& image) {

@@ -13,12 +13,12 @@
 #include "base/files/file.h"
 #include "base/files/file_rights.h"
 #include "base/files/path.h"
+#include "base/files/safe_open.h"
 #include "base/process/children.h"
 #include "base/process/stranger.h"
 #include "base/unique_fd.h"
 #include "record/process/environ.h"
 #include "symbolize/maps_line.h"
-#include "symbolize/safe_open.h"
 #include "wire/wire.h"
 
 namespace gpuprof::record {
@@ -164,7 +164,7 @@ std::vector<pid_t> UnrecordedProcesses::descendants(uint64_t until) const {
 void UnrecordedProcesses::examine(pid_t pid, uint64_t now_ns, const IsConnected& is_connected) {
   Process process;
   process.pid = pid;
-  process.folder.reset(::open((proc_ + "/" + std::to_string(pid)).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  process.folder = locate(AT_FDCWD, proc_ + "/" + std::to_string(pid), O_DIRECTORY);
   process.program = link_text(process.folder.get(), "exe");
   const bool unreadable = process.program.empty() && (errno == EACCES || errno == EPERM);
   if (!process.folder || (process.program.empty() ? !unreadable : process.program == own_program_)) {
@@ -262,8 +262,8 @@ UnrecordedProcesses::Finding UnrecordedProcesses::missing(const Process& process
     return certain("it uses musl, and gpuprof's library needs the GNU C library",
                    "run a program that is built for the GNU C library, or count launches: sudo gpuprof record -p PID");
   }
-  const UniqueFd root(::openat(process.folder.get(), "root", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (root && !symbolize::open_regular({root.get(), read_file_rights(process.folder.get())}, library.injection)) {
+  const UniqueFd root = locate(process.folder.get(), "root", O_DIRECTORY);
+  if (root && !open_regular({root.get(), read_file_rights(process.folder.get())}, library.injection)) {
     return certain("its root directory or mount namespace has no " + library.injection,
                    "set TMPDIR, when you start gpuprof, to a folder that the process sees, too");
   }

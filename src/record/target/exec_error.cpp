@@ -1,6 +1,5 @@
 #include "record/target/exec_error.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -47,12 +46,12 @@ std::string interpreted(std::span<const std::string> command) {
 }
 
 bool has_first_line(const std::string& file) {
-  return read_text(AT_FDCWD, file.c_str(), 2) == "#!";
+  return read_text(file, 2) == "#!";
 }
 
 std::string script_interpreter_of(const std::string& file) {
   constexpr size_t kMost = 256;
-  const std::string begin = read_text(AT_FDCWD, file.c_str(), kMost);
+  const std::string begin = read_text(file, kMost);
   if (!begin.starts_with("#!")) {
     return {};
   }

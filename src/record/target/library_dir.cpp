@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/files/file.h"
+#include "base/files/safe_open.h"
 #include "base/log.h"
 
 namespace gpuprof::record {
@@ -27,7 +28,6 @@ constexpr std::string_view kFolderPrefix = "gpuprof-libraries-";
 constexpr int kTries = 16;
 // Limits the time for stale folders, because any user can create many folders with such names in /tmp.
 constexpr int kMaxStaleFolders = 1000;
-constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
@@ -37,7 +37,7 @@ using Directory = std::unique_ptr<DIR, CloseDirectory>;
 // Lists the directory's names that start with `beginning`. `directory` may be an O_PATH descriptor.
 std::vector<std::string> names_in(int directory, std::string_view beginning) {
   std::vector<std::string> names;
-  UniqueFd fd(::openat(directory, ".", kOpenDirectory));
+  UniqueFd fd = open_directory(directory, ".");
   const Directory entries(fd ? ::fdopendir(fd.get()) : nullptr);
   if (!entries) {
     return names;
@@ -68,7 +68,7 @@ void remove_stale(int parent) {
     if (++folders > kMaxStaleFolders) {
       return;
     }
-    const UniqueFd directory(::openat(parent, name.c_str(), kOpenDirectory | O_NONBLOCK));
+    const UniqueFd directory = open_directory(parent, name);
     struct stat info {};
     if (directory && ::fstat(directory.get(), &info) == 0 && info.st_uid == ::geteuid() &&
         ::flock(directory.get(), LOCK_EX | LOCK_NB) == 0) {
@@ -103,10 +103,10 @@ bool is_in_place(int parent, const std::string& name, int directory) {
 // such as some network file systems, no directory is removed. The mode 0711 lets other users open files by name, but
 // not lock the directory.
 UniqueFd make_locked(int parent, const std::string& name) {
-  if (::mkdirat(parent, name.c_str(), 0700) != 0) {
+  if (!create_folder(parent, name, 0700)) {
     return {};
   }
-  UniqueFd directory(::openat(parent, name.c_str(), kOpenDirectory));
+  UniqueFd directory = open_directory(parent, name);
   if (!directory || (::flock(directory.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) ||
       !is_in_place(parent, name, directory.get()) || ::fchmod(directory.get(), 0711) != 0) {
     ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
@@ -154,7 +154,7 @@ LibraryDir::~LibraryDir() {
 
 Status LibraryDir::unpack(const backend::Backend::Library& library) {
   const std::string file(library.file_name);
-  const UniqueFd fd(::openat(fd_.get(), file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700));
+  const UniqueFd fd = create_file(fd_.get(), file, 0700);
   // Set the mode again, because a strict umask may have removed bits that targets of other users need.
   if (!fd || !write_all(fd.get(), library.bytes, file) || ::fchmod(fd.get(), 0755) != 0) {
     return Error{"cannot write " + path_ + "/" + file + ": " + std::strerror(errno), "free some space, or set TMPDIR"};

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/files/safe_open.h"
 #include "base/return_if_error.h"
 
 namespace gpuprof::record {
@@ -49,8 +50,7 @@ Result<SafeFolder> open_safe_folder(const std::string& path, bool for_everybody)
   if (!resolved) {
     return cannot_open(path);
   }
-  constexpr int kFlags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-  SafeFolder folder{UniqueFd(::open("/", kFlags)), ""};
+  SafeFolder folder{locate(AT_FDCWD, "/", O_DIRECTORY), ""};
   struct stat info {};
   if (!folder.fd || ::fstat(folder.fd.get(), &info) != 0) {
     return cannot_open("/");
@@ -67,7 +67,7 @@ Result<SafeFolder> open_safe_folder(const std::string& path, bool for_everybody)
       continue;  // the path is "/"
     }
     folder.path += "/" + name;
-    UniqueFd next(::openat(folder.fd.get(), name.c_str(), kFlags));
+    UniqueFd next = locate(folder.fd.get(), name, O_DIRECTORY | O_NOFOLLOW);
     if (!next || ::fstat(next.get(), &info) != 0) {
       return cannot_open(folder.path);
     }

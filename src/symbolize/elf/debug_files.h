@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/files/safe_open.h"
 #include "base/unique_fd.h"
 #include "symbolize/elf/elf_image.h"
 #include "symbolize/reading_budget.h"

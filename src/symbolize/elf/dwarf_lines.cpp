@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "symbolize/safe_open.h"
+#include "base/files/safe_open.h"
 #include "symbolize/symbolizer.h"
 
 namespace gpuprof::symbolize {

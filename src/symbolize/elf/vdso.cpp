@@ -3,19 +3,21 @@
 #include <sys/auxv.h>
 
 #include <cstring>
-#include <fstream>
+#include <sstream>
 #include <string>
 
+#include "base/files/file.h"
 #include "symbolize/maps_line.h"
 
 namespace gpuprof::symbolize {
 namespace {
 
 constexpr uint64_t kMaxVdsoBytes = 256 << 10;
+constexpr size_t kMaxMapsBytes = 16 << 20;
 
 std::vector<uint8_t> read_own() {
   const uint64_t start = ::getauxval(AT_SYSINFO_EHDR);
-  std::ifstream maps("/proc/self/maps");
+  std::istringstream maps(read_text("/proc/self/maps", kMaxMapsBytes));
   MapsLine line;
   for (std::string text; start != 0 && std::getline(maps, text);) {
     if (parse_maps_line(text, line) && line.start == start && line.end - start <= kMaxVdsoBytes) {

@@ -161,7 +161,7 @@ class CheckFiles(rig.RuntimeTest):
         with open(large, "a", encoding="utf-8") as file:
             file.write("\n")
         self.refused("--thresholds", large, old, "--", old, saying="large has more than 1.00 MiB")
-        self.refused("--thresholds", "/dev/zero", old, "--", old, saying="/dev/zero has more than 1.00 MiB")
+        self.refused("--thresholds", "/dev/zero", old, "--", old, saying="/dev/zero: it is neither a file nor a pipe")
         self.refused("--thresholds", "/proc/self/mem", old, "--", old, saying="cannot read /proc/self/mem")
 
     def test_errors_about_standard_input_name_it(self):

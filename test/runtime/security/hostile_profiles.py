@@ -178,7 +178,31 @@ def devices(count=2000):
     return "".join(parts)
 
 
+def launches_from(files):
+    """One launch from the first line of each source file."""
+    parts = [HEADER, "META;start_unix_ns;4102444800000000000\nSTRING;1;f\n"]
+    for i, path in enumerate(files, 2):
+        parts.append(f"STRING;{i};{path}\nFRAME;{i};native;1;{i};1;0;0;0x0\nUSTACK;{i};{i}\n" + work(i, ustack=i) + gpu(i))
+    return "".join(parts)
+
+
+def packed(recording, megabytes=140):
+    """A zstd file of a few kilobytes with long META lines. It has a window of 128 MiB, which the META lines fill."""
+    block = 128 << 10
+
+    def put(kind, size, content):
+        return ((size << 3) | (kind << 1)).to_bytes(3, "little") + content
+
+    def plain(text):
+        return put(0, len(text), text.encode())
+
+    lines = plain("META;k;") + put(1, block, b"v") + plain("\n")  # kind 1: one byte that is repeated
+    head = f"{HEADER}META;recording;{recording:032x}\nMETA;start_unix_ns;{10**18 + recording}\n"
+    last = ((len(END) << 3) | 1).to_bytes(3, "little") + END.encode()
+    return b"\x28\xb5\x2f\xfd\x00\x88" + plain(head) + lines * (megabytes * MEGABYTE // block) + last
+
+
 # Each command reads these profiles. too_many_remarks() is tested separately, because all commands reject it alike.
 ALL = {maker.__name__: maker for maker in (
     stacks_times_parents, long_names, python_lines, same_name_frames, range_chains, range_bush, captures, spread, remarks,
-    texts, histograms, huge_numbers, timeline, devices)}
+    texts, places, histograms, huge_numbers, timeline, devices)}

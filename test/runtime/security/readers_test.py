@@ -20,7 +20,14 @@ COMMANDS = {
     "svg": ["flame", "--svg", "-"],
     "time series": ["flame", "--time-series", "-"],
     "window": ["flame", "--from", "1s", "--to", "2s"],
+    "inverted": ["flame", "--inverted"],
+    "inverted svg": ["flame", "--inverted", "--svg", "-"],
+    "html": ["flame", "--html", "-"],
+    "leaf": ["flame", "--weight", "samples", "--leaf", "function,line,instruction,stall", "--svg", "-"],
     "report": ["report"],
+    "report full": ["report", "--full", "--top", "0", "--explain"],
+    "report by range": ["report", "--by", "range", "--full"],
+    "flame by range": ["flame", "--by", "range"],
     "report all": ["report", "--top", "0", "--json"],
     "latency": ["latency", "--paths", "--top", "0", "--json"],
     "export": ["export", "--format", "chrome"],
@@ -33,12 +40,22 @@ COMMANDS = {
     "export folded": ["export", "--format", "folded"],
     "merge": ["merge"],
     "import": ["import"],
+    "import folded": ["import", "--folded"],
     "dump": ["dump"],
+    "annotate": ["annotate", "--limit", "0"],
+    "annotate cpu": ["annotate", "--cpu", "--limit", "0"],
+    "diff": ["diff", "--full", "--top", "0"],
+    "diff json": ["diff", "--json", "--top", "0"],
+    "diff svg": ["diff", "--svg", "-"],
+    "ranks": ["ranks", "--by", "pid", "--top", "0"],
+    "filter": ["filter", "--kernel", "."],
+    "split": ["split", "--by", "device"],
 }
 # The output may be terabytes: the test reads its beginning and then closes the pipe.
 ENDLESS = 4 << 20
 CLOSED = {141, -signal.SIGPIPE}  # exit statuses after a closed pipe: a shell's, and the signal itself
 ALLOWED = {0, 1, 4} | CLOSED  # success; bad input that the message names; nothing that matches
+NO_RANKS = 2
 
 
 class Outcome:
@@ -72,23 +89,72 @@ class Outcome:
 
 
 class Readers(unittest.TestCase):
+    def run_one(self, name, title, inputs):
+        """Runs one of COMMANDS on files or a folder. Returns its memory in bytes."""
+        command = [*COMMANDS[title], *inputs, *(["--", *inputs] if COMMANDS[title][0] == "diff" else [])]
+        with self.subTest(file=name, command=title), tempfile.TemporaryDirectory() as parent:
+            if command[0] == "split":
+                command += ["-o", os.path.join(parent, "parts")]
+            begin = time.monotonic()
+            outcome = Outcome(command)
+            print(f"{name:22} {title:15} status {outcome.status:4} {outcome.memory >> 20:5} MiB "
+                  f"{time.monotonic() - begin:6.1f} s {outcome.read >> 10:7} KiB", flush=True)
+            self.assertFalse(outcome.late, "took too long")
+            self.assertLess(outcome.memory, GIBIBYTE)
+            self.assertIn(outcome.status, ALLOWED | ({NO_RANKS} if command[0] == "ranks" else set()), outcome.errors)
+            if outcome.status not in {0} | CLOSED:
+                self.assertIn("error", outcome.errors)
+            elif command[0] != "split":
+                self.assertGreater(outcome.read, 0)
+
     def run_all(self, name):
         with tempfile.NamedTemporaryFile("w", prefix="gpuprof-hostile-", suffix=".txt") as file:
             file.write(hostile_profiles.ALL[name]())
             file.flush()
-            for title, command in COMMANDS.items():
-                with self.subTest(file=name, command=title):
-                    begin = time.monotonic()
-                    outcome = Outcome([*command, file.name])
-                    print(f"{name:22} {title:12} status {outcome.status:4} {outcome.memory >> 20:5} MiB "
-                          f"{time.monotonic() - begin:6.1f} s {outcome.read >> 10:7} KiB", flush=True)
-                    self.assertFalse(outcome.late, "took too long")
-                    self.assertLess(outcome.memory, GIBIBYTE)
-                    self.assertIn(outcome.status, ALLOWED, outcome.errors)
-                    if outcome.status in {0} | CLOSED:
-                        self.assertGreater(outcome.read, 0)
-                    else:
-                        self.assertIn("error", outcome.errors)
+            for title in COMMANDS:
+                self.run_one(name, title, [file.name])
+
+    def test_many_packed_inputs_are_open_one_at_a_time(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for i in range(12):
+                with open(os.path.join(folder, f"{i}.zst"), "wb") as file:
+                    file.write(hostile_profiles.packed(i))
+            for title in ("merge", "ranks", "filter", "split"):
+                self.run_one("packed", title, [folder])
+
+    def test_the_memory_for_source_files_is_limited(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)  # as root, annotate reads as the user nobody
+            with open(os.path.join(folder, "lines.c"), "w", encoding="ascii") as file:
+                file.write("\n" * (15 << 20))
+            names = [os.path.join(folder, f"{i}.c") for i in range(20)]
+            for name in names:
+                os.symlink("lines.c", name)
+            profile = os.path.join(folder, "gpuprof.txt")
+            with open(profile, "w", encoding="ascii") as file:
+                file.write(hostile_profiles.launches_from(names))
+            self.run_one("sources", "annotate cpu", [profile])
+
+    def test_the_most_texts_that_a_profile_may_have(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write(hostile_profiles.texts(990_000))
+            file.flush()
+            for title in ("svg", "report full", "export sqlite"):
+                self.run_one("most texts", title, [file.name])
+
+    def test_many_long_paths_of_ranges(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write(hostile_profiles.range_bush(600_000))
+            file.flush()
+            self.run_one("many ranges", "report by range", [file.name])
+
+    def test_the_runs_of_a_comparison_share_one_limit(self):
+        with tempfile.TemporaryDirectory() as folder:
+            names = [os.path.join(folder, f"{i}.txt") for i in range(4)]
+            for name in names:
+                with open(name, "w", encoding="ascii") as file:
+                    file.write(hostile_profiles.captures())
+            self.run_one("several captures", "diff", names)
 
     def test_sums_at_the_end_of_64_bits_are_exact(self):
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:

@@ -90,6 +90,15 @@ class Test(rig.RuntimeTest):
         return stderr
 
 
+class Commands(Test):
+    def test_a_pipe_named_as_the_command_does_not_make_record_wait(self):
+        os.mkfifo(os.path.join(self.folder, "pipe.sh"), 0o700)
+        run = self.popen([rig.GPUPROF, "record", "-q", "--", "./pipe.sh"])
+        _, stderr = run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 126, stderr)
+        self.assertIn("Permission denied", stderr)
+
+
 class Libraries(Test):
     def assert_nobody_can_swap(self, folder):
         attack = strangers.stranger().python(SWAP, folder, capture_output=True)

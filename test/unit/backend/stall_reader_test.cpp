@@ -251,7 +251,8 @@ TEST_CASE("only cards of the driver xe are used, and missing support is an error
   CHECK(stall_text(*make_xe_stall_devices(path)).empty());
   CHECK(StallReader::open(make_xe_stall_devices(path), 0).error().message == "no GPU uses the driver xe");
 
-  // Queries of a card fail: first the card has no device node, then a plain file takes the place of the node.
+  // Queries of a card fail: first the card has no device node, then a plain file takes the place of the node, then
+  // another device.
   for (const auto& [node, driver] : {std::pair("renderD128", "xe"), std::pair("renderD129", "amdgpu")}) {
     const fs::path device = root / "sys/devices" / (std::string("0000:03:00.") + driver);
     fs::create_directories(device);
@@ -265,6 +266,11 @@ TEST_CASE("only cards of the driver xe are used, and missing support is an error
   REQUIRE_FALSE(cannot);
   CHECK(cannot.error().message.starts_with("cannot open "));
   std::ofstream(root / "dev/dri/renderD128") << "no device";
+  const auto plain = make_xe_stall_devices(path)->find();
+  REQUIRE_FALSE(plain);
+  CHECK(plain.error().message.ends_with("dev/dri/renderD128: No such device"));
+  fs::remove(root / "dev/dri/renderD128");
+  fs::create_symlink("/dev/null", root / "dev/dri/renderD128");
   const auto lacks = make_xe_stall_devices(path)->find();
   REQUIRE_FALSE(lacks);
   CHECK(lacks.error().message.starts_with("the GPU 0000:03:00.xe has no EU stall sampling: "));

@@ -114,6 +114,16 @@ TEST_CASE("a missing input, or a folder as input, is an error with a hint") {
   CHECK(folder.error().message == "cannot read /tmp: Is a directory");
 }
 
+TEST_CASE("a device as input is an error, also behind a link, and is not opened") {
+  const TemporaryFolder folder;
+  REQUIRE(::symlink("/dev/ptmx", folder.file("link").c_str()) == 0);  // opening it creates a terminal
+  for (const std::string& path : {std::string("/dev/ptmx"), folder.file("link")}) {
+    const auto device = open_input(path);
+    REQUIRE_FALSE(device);
+    CHECK(device.error().message == "cannot read " + path + ": it is neither a file nor a pipe");
+  }
+}
+
 TEST_CASE("a bounded read distinguishes a file that is too large from a failed read") {
   using End = BoundedText::End;
   const TemporaryFolder folder;
@@ -140,7 +150,15 @@ TEST_CASE("a bounded read distinguishes a file that is too large from a failed r
 TEST_CASE("read_text() cuts a file at the limit and returns nothing for a missing file") {
   const TemporaryFolder folder;
   REQUIRE(write_output(folder.file("a"), "#!/bin/sh"));
-  CHECK(read_text(AT_FDCWD, folder.file("a").c_str(), 2) == "#!");
-  CHECK(read_text(AT_FDCWD, folder.file("a").c_str(), 100) == "#!/bin/sh");
-  CHECK(read_text(AT_FDCWD, folder.file("none").c_str(), 100).empty());
+  CHECK(read_text(folder.file("a"), 2) == "#!");
+  CHECK(read_text(folder.file("a"), 100) == "#!/bin/sh");
+  CHECK(read_text(folder.file("none"), 100).empty());
+  CHECK_FALSE(read_text("/proc/self/status", 100).empty());
+}
+
+TEST_CASE("read_text() reads no device and does not wait for a pipe's writer") {
+  const TemporaryFolder folder;
+  REQUIRE(::mkfifo(folder.file("pipe").c_str(), 0600) == 0);
+  CHECK(read_text(folder.file("pipe"), 100).empty());
+  CHECK(read_text("/dev/zero", 100).empty());
 }

@@ -11,10 +11,10 @@
 #include <optional>
 #include <string>
 
+#include "base/files/safe_open.h"
 #include "catch.h"
 #include "child.h"
 #include "symbolize/process_maps.h"
-#include "symbolize/safe_open.h"
 
 namespace gpuprof::symbolize::test {
 namespace {

@@ -8,10 +8,10 @@
 
 #include <fstream>
 
+#include "base/files/safe_open.h"
 #include "catch.h"
 #include "child.h"
 #include "symbolize/maps_line.h"
-#include "symbolize/safe_open.h"
 
 namespace gpuprof::symbolize::test {
 namespace {

@@ -10,12 +10,12 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/files/safe_open.h"
 #include "catch.h"
 #include "child.h"
 #include "name_address.h"
 #include "symbolize/elf/elf_image.h"
 #include "symbolize/elf/elf_module.h"
-#include "symbolize/safe_open.h"
 
 namespace gpuprof::symbolize::test {
 namespace {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "backend/drm/stalls/xe_uapi.h"
+#include "base/files/safe_open.h"
 #include "base/unique_fd.h"
 
 namespace gpuprof::backend::drm {
@@ -109,7 +110,7 @@ class XeStallDevices final : public StallDevices {
   }
 
   Result<std::unique_ptr<StallStream>> open(const StallGt& gt, uint64_t rate) override {
-    const UniqueFd card(::open(gt.node.c_str(), O_RDWR | O_CLOEXEC));
+    const UniqueFd card = open_device(gt.node);
     if (!card) {
       return failure("cannot open " + gt.node, errno);
     }
@@ -155,7 +156,7 @@ class XeStallDevices final : public StallDevices {
   }
 
   static Result<std::vector<StallGt>> gts_of(const Card& card) {
-    const UniqueFd file(::open(card.node.c_str(), O_RDWR | O_CLOEXEC));
+    const UniqueFd file = open_device(card.node);
     if (!file) {
       return failure("cannot open " + card.node, errno);
     }

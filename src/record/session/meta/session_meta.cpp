@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/files/open_folder.h"
+#include "base/files/safe_open.h"
 #include "base/nvidia_driver.h"
 #include "base/text/hex.h"
 #include "base/text/numbers.h"
@@ -45,7 +46,7 @@ std::string environment_variable(const char* name) {
 }
 
 std::string current_folder() {
-  const UniqueFd folder(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd folder = locate(AT_FDCWD, ".", O_DIRECTORY);
   return folder ? real_path(folder.get()) : std::string();
 }
 
