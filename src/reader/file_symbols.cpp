@@ -9,13 +9,13 @@ namespace {
 
 constexpr uint64_t kSearchNs = 20'000'000'000;
 constexpr size_t kSymbolBytes = 6 * sizeof(uint64_t);
+constexpr size_t kMaxSymbols = 4096;  // a file has one or two for each name
 
 }  // namespace
 
 std::optional<FileSymbols> find_symbols(Process& process, int fd, const std::vector<std::string_view>& names,
-                                        uint64_t mapping_offset, const std::function<bool()>& stop) {
-  Process::Request request{
-      .message = {}, .fd = fd, .time_ns = kSearchNs, .goes_on = [&stop] { return !stop || !stop(); }};
+                                        uint64_t mapping_offset) {
+  Process::Request request{.message = {}, .fd = fd, .time_ns = kSearchNs};
   request.message.number(static_cast<uint64_t>(Ask::symbols)).number(mapping_offset).number(names.size());
   for (const std::string_view name : names) {
     request.message.text(name);
@@ -28,7 +28,7 @@ std::optional<FileSymbols> find_symbols(Process& process, int fd, const std::vec
   const bool is_mapped = answer.number() != 0;
   const uint64_t mapped = answer.number();
   symbols.mapped = is_mapped ? std::optional(mapped) : std::nullopt;
-  for (size_t left = answer.count(kSymbolBytes); left > 0; --left) {
+  for (size_t left = std::min(answer.count(kSymbolBytes), kMaxSymbols); left > 0; --left) {
     FileSymbol symbol{.wanted = answer.number(), .vaddr = answer.number(), .bytes = answer.number(), .code = {}};
     const bool is_function = answer.number() != 0;
     const bool has_code = answer.number() != 0;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -24,8 +23,8 @@ struct FileSymbols {
 };
 
 // Searches .symtab and .dynsym of the open file. Each function's code is found once. nullopt: it is not an ELF file, or
-// the search took more than 20 s, or `stop` returned true.
+// the search took more than 20 s, or the process gave up.
 std::optional<FileSymbols> find_symbols(Process& process, int fd, const std::vector<std::string_view>& names,
-                                        uint64_t mapping_offset = 0, const std::function<bool()>& stop = {});
+                                        uint64_t mapping_offset = 0);
 
 }  // namespace gpuprof::reader

@@ -1,5 +1,7 @@
 #include "reader/message.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -57,14 +59,15 @@ size_t Message::count(size_t bytes) {
   return ok_ ? static_cast<size_t>(items) : 0;
 }
 
-bool send_message(int socket, const Message& message, int fd) {
+bool send_message(int socket, const Message& message, int fd, Sending sending) {
+  const int flags = sending == Sending::never_waits ? MSG_DONTWAIT : 0;
   std::string_view rest = message.bytes();
   std::string packet;
   do {
     const std::string_view part = rest.substr(0, kPacket - 1);
     rest.remove_prefix(part.size());
     packet.assign(1, static_cast<char>(rest.empty() ? Follows::nothing : Follows::more)).append(part);
-    if (!send_packet(socket, std::as_bytes(std::span(packet)), std::exchange(fd, -1))) {
+    if (!send_packet(socket, std::as_bytes(std::span(packet)), std::exchange(fd, -1), flags)) {
       return false;
     }
   } while (!rest.empty());
@@ -85,14 +88,15 @@ std::optional<ReceivedMessage> receive_message(int socket, size_t most,
       continue;
     }
     const auto size = static_cast<size_t>(std::max<ssize_t>(received.bytes, 0));
-    if (size == 0 || size > packet.size() || size - 1 > most - bytes.size()) {
+    const bool is_last = size > 0 && packet[0] == static_cast<char>(Follows::nothing);
+    if (size == 0 || size > packet.size() || size - 1 > most - bytes.size() || (size == 1 && !is_last)) {
       return std::nullopt;
     }
     if (received.fd) {
       fd = std::move(received.fd);
     }
     bytes.append(packet, 1, size - 1);
-    if (packet[0] == static_cast<char>(Follows::nothing)) {
+    if (is_last) {
       return ReceivedMessage{Message(std::move(bytes)), std::move(fd)};
     }
   }

@@ -40,11 +40,14 @@ struct ReceivedMessage {
   UniqueFd fd;
 };
 
-// Sends a message, and `fd` if it is not negative. Returns false if the other side has ended.
-bool send_message(int socket, const Message& message, int fd = -1);
+enum class Sending : uint8_t { waits, never_waits };
 
-// Waits for a message of at most `most` bytes. nullopt: the other side has ended, or has sent something else. Before
-// each wait, `goes_on` is called with the socket. If it returns false, the result is nullopt.
+// Sends a message, and `fd` if it is not negative. Returns false if the other side has ended or, with never_waits, does
+// not receive.
+bool send_message(int socket, const Message& message, int fd = -1, Sending sending = Sending::waits);
+
+// Waits for a message of at most `most` bytes. nullopt: the other side has ended, or has sent something else. `goes_on`
+// is called with the socket before each packet. If it returns false, the result is nullopt.
 std::optional<ReceivedMessage> receive_message(int socket, size_t most,
                                                const std::function<bool(int socket)>& goes_on = {});
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/process/pidfd.h"
 #include "base/process/stranger.h"
 #include "reader/requests.h"
 
@@ -17,8 +17,9 @@ namespace gpuprof::reader {
 namespace {
 
 constexpr int kPollMs = 100;
-constexpr uint64_t kMaxMemory = uint64_t{512} << 20;
-constexpr size_t kMaxAnswer = size_t{256} << 20;
+constexpr uint64_t kMaxMemory = uint64_t{384} << 20;  // become_stranger() sets this limit
+constexpr size_t kMaxQuestion = size_t{64} << 10;     // bytes
+constexpr int kMaxQuestions = 64;                     // of one request; a file with debug files has up to 10
 // A target may have files that end the process. Each costs some milliseconds, so only so many are tried.
 constexpr uint64_t kMaxFailures = 100;
 
@@ -45,14 +46,14 @@ Connection start_process() {
 }
 
 bool Process::run() {
-  if (connection_.socket) {
-    return true;
+  if (connection_.socket && has_ended(connection_.process)) {
+    end();
   }
-  if (failures_ >= kMaxFailures) {
-    return false;
+  if (!connection_.socket && failures_ < kMaxFailures) {
+    connection_ = options_.start();
+    ++generation_;
+    failures_ += connection_.socket ? 0 : 1;
   }
-  connection_ = options_.start();
-  ++generation_;
   return static_cast<bool>(connection_.socket);
 }
 
@@ -72,34 +73,40 @@ void Process::note_memory(uint64_t said) {
   memory_ = bytes;
 }
 
+// The process may send anything, receive nothing, or ask without end. So each step of this function has a limit.
 Process::Answer Process::ask(const Request& request) {
-  if (!run() || !send_message(connection_.socket.get(), request.message, request.fd)) {
-    ++failures_;
-    end();
-    return {};
+  if (!run()) {
+    return {Outcome::not_started, {}};
   }
-  const uint64_t until = monotonic_ns() + request.time_ns;
+  const int socket = connection_.socket.get();
+  uint64_t until = monotonic_ns() + request.time_ns;
   bool gave_up = false;
-  const auto wait = [&](int socket) {
-    while (!gave_up && !is_readable(socket)) {
-      gave_up = monotonic_ns() >= until || (request.goes_on && !request.goes_on());
-    }
+  const auto in_time = [&](int /*socket*/) {
+    do {
+      gave_up = monotonic_ns() >= until || (options_.goes_on && !options_.goes_on());
+    } while (!gave_up && !is_readable(socket));
     return !gave_up;
   };
-  while (auto received = receive_message(connection_.socket.get(), kMaxAnswer, wait)) {
+  bool sent = send_message(socket, request.message, request.fd, Sending::never_waits);
+  for (int questions = 0; sent && questions <= kMaxQuestions; ++questions) {
+    auto received = receive_message(socket, request.most, in_time);
+    if (!received) {
+      break;
+    }
     Message& message = received->message;
     const uint64_t kind = message.number();
     if (kind == static_cast<uint64_t>(Reply::answer) && message.ok()) {
       note_memory(message.number());
       return {Outcome::answered, std::move(message)};
     }
-    Message question(message.bytes());
-    // A process that was taken over may ask without end.
-    gave_up = monotonic_ns() >= until;
-    const ReceivedMessage reply = request.on_question && !gave_up ? request.on_question(question) : ReceivedMessage();
-    if (gave_up || !send_message(connection_.socket.get(), reply.message, reply.fd.get())) {
+    if (!request.on_question || message.bytes().size() > kMaxQuestion) {
       break;
     }
+    const uint64_t asked = monotonic_ns();
+    Message question(message.bytes());
+    const ReceivedMessage reply = request.on_question(question);
+    until += monotonic_ns() - asked;
+    sent = send_message(socket, reply.message, reply.fd.get(), Sending::never_waits);
   }
   ++failures_;
   end();

@@ -33,14 +33,17 @@ class Process {
     std::function<Connection()> start = start_process;
     // Called with the change of the process's memory in bytes. May be empty.
     std::function<void(int64_t)> memory = {};
+    // Called about every 0.1 s while a request waits, by the thread that waits. False: gives up. May be empty.
+    std::function<bool()> goes_on = {};
   };
   explicit Process(Options options) : options_(std::move(options)) {}
   ~Process() { end(); }
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  // Why there is no answer. `gave_up`: a limit was reached. `failed`: the process has ended by itself.
-  enum class Outcome : uint8_t { answered, gave_up, failed };
+  // Why there is no answer. `gave_up`: a limit was reached. `failed`: the process has ended by itself, or has sent
+  // something else. `not_started`: there is no process.
+  enum class Outcome : uint8_t { answered, gave_up, failed, not_started };
   struct Answer {
     Outcome outcome = Outcome::failed;
     Message message;
@@ -48,9 +51,9 @@ class Process {
   struct Request {
     Message message;
     int fd = -1;
-    uint64_t time_ns = 0;                // limit for the answer
-    std::function<bool()> goes_on = {};  // called every 0.1 s; false: gives up
-    // Answers a question of the reader, which needs another file. Empty: there are no files.
+    uint64_t time_ns = 0;           // limit for the answer, without the time of on_question
+    size_t most = size_t{1} << 20;  // bytes of the answer
+    // Answers a question of the reader, which needs another file. Empty: it may not ask.
     std::function<ReceivedMessage(Message&)> on_question = {};
   };
 
@@ -60,7 +63,8 @@ class Process {
 
   // Changes with each new process.
   [[nodiscard]] uint64_t generation() const { return generation_; }
-  // Makes the process run, so that generation() is that of the next request. Returns false if it cannot be started.
+  // Makes the process run, so that generation() is that of the next request. Starts another one if it has ended since
+  // the last answer. Returns false if it cannot be started.
   bool run();
 
  private:

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/log.h"
@@ -24,25 +25,46 @@ bool is_elf(int fd) {
   return ::pread(fd, magic.data(), magic.size(), 0) == SELFMAG && std::memcmp(magic.data(), ELFMAG, SELFMAG) == 0;
 }
 
-// Answers a reader's question with an open file, which must be an ELF file: a process that was taken over gets no
-// other.
-ReceivedMessage open_for_reader(Message& question, symbolize::DebugFileOpener& files) {
+bool is_build_id(std::string_view text) {
+  return text.size() >= 2 && text.size() <= 126 && text.size() % 2 == 0 &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+// Returns whether the path may be that of a debug file in gpuprof's own root directory.
+bool is_for_debug_files(std::string_view path, std::string_view of_file) {
+  const std::string_view folder = of_file.substr(0, of_file.rfind('/') + 1);
+  return path.find("/../") == std::string_view::npos && !path.starts_with("/proc/") && !path.starts_with("/sys/") &&
+         (path.starts_with("/usr/lib/debug/") || (folder.size() > 1 && path.starts_with(folder)));
+}
+
+// Answers a reader's question about a file with an open file. A process that was taken over gets only ELF files, and
+// the reader of our files gets only our files.
+ReceivedMessage open_for_reader(Message& question, const symbolize::MappedFile& of, bool ours,
+                                symbolize::DebugFileOpener& files) {
   const auto what = static_cast<Reply>(question.number());
   const std::string name(question.text());
   const bool in_target_root = question.number() != 0;
   symbolize::DebugFile file;
-  if (what == Reply::open && question.ok() && name.starts_with('/')) {
+  if (what == Reply::open && question.ok() && name.starts_with('/') &&
+      (in_target_root || is_for_debug_files(name, of.path))) {
     file = files.open(name, in_target_root);
-  } else if (what == Reply::download && !name.empty()) {
+  } else if (what == Reply::download && is_build_id(name)) {
     file = files.download(name);
   }
-  if (file.fd && !is_elf(file.fd.get())) {
+  if (file.fd && (!is_elf(file.fd.get()) || (ours && !file.ours))) {
     file.fd.reset();
   }
   return {Message().number(file.ours ? 1 : 0), std::move(file.fd)};
 }
 
 }  // namespace
+
+RemoteNames::RemoteNames(const Process::Options& options, symbolize::ReadingBudget& budget)
+    : readers_{{Reader(options, budget), Reader(options, budget)}}, budget_(budget) {}
+
+RemoteNames::Reader::Reader(Process::Options options, const symbolize::ReadingBudget& budget)
+    : process((
+          options.goes_on = [&budget] { return budget.in_time(); }, std::move(options))) {}
 
 RemoteNames::KnownFile& RemoteNames::known(const symbolize::MappedFile& file) {
   const auto [entry, is_new] = files_.try_emplace(&file);
@@ -53,7 +75,7 @@ RemoteNames::KnownFile& RemoteNames::known(const symbolize::MappedFile& file) {
 }
 
 void RemoteNames::note_failure(const symbolize::MappedFile& file, KnownFile& known, Process::Outcome outcome) {
-  if (!budget_.in_time()) {
+  if (!budget_.in_time() || outcome == Process::Outcome::not_started) {
     return;  // the file is not to blame
   }
   known.unusable = true;
@@ -86,11 +108,10 @@ symbolize::FileNames::Found RemoteNames::find(const std::shared_ptr<symbolize::M
   const bool is_new = known_file.generation != reader.generation;
   known_file.generation = reader.generation;
   symbolize::DebugOpener files(maps.file_access(), true, budget_);
-  Process::Request request{.message = {},
-                           .fd = is_new ? file->fd.get() : -1,
-                           .time_ns = kFileNs,
-                           .goes_on = [this] { return budget_.in_time(); },
-                           .on_question = [&](Message& question) { return open_for_reader(question, files); }};
+  Process::Request request{
+      .message = {}, .fd = is_new ? file->fd.get() : -1, .time_ns = kFileNs, .on_question = [&](Message& question) {
+        return open_for_reader(question, *file, known_file.ours, files);
+      }};
   request.message.number(static_cast<uint64_t>(Ask::names)).number(budget_.room()).number(known_file.id);
   request.message.number(is_new ? 1 : 0).text(file->path).number(known_file.ours ? 1 : 0);
   request.message.number(offset).number(mapping_offset);
@@ -100,6 +121,9 @@ symbolize::FileNames::Found RemoteNames::find(const std::shared_ptr<symbolize::M
     return {.is_elf = true, .frames = {}};
   }
   Found found{.is_elf = answer.message.number() != 0, .frames = take_frames(answer.message)};
+  for (symbolize::SymbolizedFrame& frame : found.frames) {
+    frame.module = file->path;  // whatever the process says
+  }
   const symbolize::ReadingBudget::LeftOut left_out = take_left_out(answer.message);
   budget_.leave_out_more(reader.left_out, left_out);
   reader.left_out = left_out;

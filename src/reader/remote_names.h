@@ -17,8 +17,7 @@ namespace gpuprof::reader {
 
 class RemoteNames final : public symbolize::FileNames {
  public:
-  RemoteNames(const Process::Options& options, symbolize::ReadingBudget& budget)
-      : readers_{{Reader(options), Reader(options)}}, budget_(budget) {}
+  RemoteNames(const Process::Options& options, symbolize::ReadingBudget& budget);
 
   // If the process fails or takes too long, the file has no names from then on.
   Found find(const std::shared_ptr<symbolize::MappedFile>& file, const symbolize::ProcessMaps& maps, uint64_t offset,
@@ -26,7 +25,7 @@ class RemoteNames final : public symbolize::FileNames {
 
  private:
   struct Reader {
-    explicit Reader(const Process::Options& options) : process(options) {}
+    Reader(Process::Options options, const symbolize::ReadingBudget& budget);
     Process process;
     uint64_t generation = 0;
     symbolize::ReadingBudget::LeftOut left_out;  // of the running process

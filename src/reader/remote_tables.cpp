@@ -14,6 +14,7 @@ namespace {
 
 constexpr uint64_t kTableNs = 60'000'000'000;  // the largest libraries take a second, and more on a busy machine
 constexpr size_t kMaxSegments = 4096;
+constexpr size_t kMaxTable = size_t{128} << 20;  // bytes; the largest libraries have 10 MiB
 
 std::vector<Elf64_Phdr> take_segments(std::string_view bytes) {
   std::vector<Elf64_Phdr> segments(std::min(bytes.size() / sizeof(Elf64_Phdr), kMaxSegments));
@@ -38,12 +39,12 @@ std::optional<Message> RemoteTables::ask(const symbolize::MappedFile& file, Ask 
   std::unique_ptr<Process> process = std::move(idle.back());
   idle.pop_back();
   lock.unlock();
-  Process::Request request{.message = {}, .fd = file.fd.get(), .time_ns = kTableNs};
+  Process::Request request{.message = {}, .fd = file.fd.get(), .time_ns = kTableNs, .most = kMaxTable};
   request.message.number(static_cast<uint64_t>(what));
   Process::Answer answer = process->ask(request);
   lock.lock();
   idle.push_back(std::move(process));
-  changed_.notify_one();
+  changed_.notify_all();
   if (answer.outcome != Process::Outcome::answered) {
     log::debug("the process that reads " + escaped(file.path) + " has failed: it has no unwind table");
     return std::nullopt;

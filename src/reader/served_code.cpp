@@ -11,14 +11,15 @@
 namespace gpuprof::reader {
 namespace {
 
-// Maps the file for the life of this process. The recorder passes only files that nobody can change or truncate.
+// Maps the file for the life of this process. A shared mapping of a sealed file fails before Linux 6.7. The recorder
+// passes only files that nobody can change or truncate.
 std::span<const std::byte> map_file(const UniqueFd& fd) {
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0 || status.st_size <= 0) {
     return {};
   }
   const auto size = static_cast<size_t>(status.st_size);
-  void* const at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd.get(), 0);
+  void* const at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
   return at == MAP_FAILED ? std::span<const std::byte>() : std::span(static_cast<const std::byte*>(at), size);
 }
 

@@ -6,6 +6,7 @@
 #include <linux/filter.h>
 #include <linux/keyctl.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -18,6 +19,7 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <initializer_list>
 #include <mutex>
 #include <span>
 #include <utility>
@@ -32,11 +34,13 @@ namespace {
 
 constexpr uid_t kNobody = 65534;
 
-// What no stranger may do: act on other processes, connect, change files, change its rights, load code into the kernel.
+// What no stranger may do: act on other processes, connect, change files, change its rights, reach drivers, load code
+// into the kernel.
 constexpr long kForbidden[] = {
     SYS_ptrace,
     SYS_process_vm_readv,
     SYS_process_vm_writev,
+    SYS_process_madvise,
     SYS_kill,
     SYS_tkill,
     SYS_tgkill,
@@ -47,6 +51,11 @@ constexpr long kForbidden[] = {
     SYS_pidfd_getfd,
     SYS_kcmp,
     SYS_setpriority,
+    SYS_ioprio_set,
+    SYS_sched_setscheduler,
+    SYS_sched_setparam,
+    SYS_sched_setattr,
+    SYS_sched_setaffinity,
     SYS_socket,
     SYS_socketpair,
     SYS_connect,
@@ -54,10 +63,20 @@ constexpr long kForbidden[] = {
     SYS_listen,
     SYS_accept,
     SYS_accept4,
+    SYS_ioctl,
     SYS_shmget,
+    SYS_shmat,
+    SYS_shmctl,
     SYS_msgget,
+    SYS_msgsnd,
+    SYS_msgrcv,
+    SYS_msgctl,
     SYS_semget,
+    SYS_semop,
+    SYS_semtimedop,
+    SYS_semctl,
     SYS_mq_open,
+    SYS_mq_unlink,
     SYS_unlinkat,
     SYS_renameat,
     SYS_renameat2,
@@ -77,6 +96,8 @@ constexpr long kForbidden[] = {
     SYS_lsetxattr,
     SYS_fsetxattr,
     SYS_removexattr,
+    SYS_lremovexattr,
+    SYS_fremovexattr,
     SYS_openat2,
     SYS_open_by_handle_at,
     SYS_name_to_handle_at,
@@ -93,12 +114,19 @@ constexpr long kForbidden[] = {
     SYS_setgroups,
     SYS_capset,
     SYS_setsid,
+    SYS_setpgid,
     SYS_unshare,
     SYS_setns,
     SYS_chroot,
     SYS_pivot_root,
     SYS_mount,
     SYS_umount2,
+    SYS_fsopen,
+    SYS_fsconfig,
+    SYS_fsmount,
+    SYS_fspick,
+    SYS_move_mount,
+    SYS_open_tree,
     SYS_keyctl,
     SYS_add_key,
     SYS_request_key,
@@ -106,16 +134,28 @@ constexpr long kForbidden[] = {
     SYS_perf_event_open,
     SYS_userfaultfd,
     SYS_io_uring_setup,
+    SYS_io_uring_enter,
+    SYS_io_uring_register,
     SYS_init_module,
     SYS_finit_module,
+    SYS_delete_module,
     SYS_kexec_load,
     SYS_personality,
     SYS_sethostname,
+    SYS_setdomainname,
+    SYS_settimeofday,
+    SYS_clock_settime,
+    SYS_adjtimex,
     SYS_reboot,
     SYS_swapon,
+    SYS_swapoff,
     SYS_quotactl,
     SYS_acct,
+    SYS_syslog,
+    SYS_vhangup,
 };
+// The C library does without clone3 and without calls that are newer than these filters.
+constexpr uint32_t kNewestKnownCall = 450;
 
 // All that parsing needs: memory, reading of open descriptors, and the C library's exit.
 constexpr long kHarmless[] = {
@@ -129,6 +169,7 @@ constexpr long kHarmless[] = {
 constexpr uint32_t kArgument =
     offsetof(seccomp_data, args);  // the low half of an argument, on little-endian processors
 constexpr uint32_t kDeny = SECCOMP_RET_ERRNO | EPERM;
+constexpr uint32_t kUnknown = SECCOMP_RET_ERRNO | ENOSYS;
 
 // A program for the kernel's filter. Has room for all rules, because a fork's child must not allocate.
 class Filter {
@@ -139,8 +180,8 @@ class Filter {
     jump_over(1);
     end(SECCOMP_RET_KILL_PROCESS);
     load_number();
-    skip_unless(BPF_JMP | BPF_JGE | BPF_K, kSystemCallsEnd, 0, 1);
-    end(kDeny);
+    skip_unless(BPF_JMP | BPF_JGE | BPF_K, kNewestKnownCall, 0, 1);
+    end(kUnknown);
   }
 
   // `decision` for each of these calls.
@@ -160,13 +201,35 @@ class Filter {
     end(if_not);
   }
 
-  // Allows the call only with this value of argument `index`.
-  void allow_with(long call, unsigned index, uint32_t value) {
+  // `if_equal` for the call with this value of argument `index`, else `if_not`.
+  void decide_by_value(long call, unsigned index, uint32_t value, uint32_t if_equal, uint32_t if_not) {
     skip_unless(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(call), 0, 4);
     add(BPF_LD | BPF_W | BPF_ABS, kArgument + index * sizeof(uint64_t));
     skip_unless(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
-    end(SECCOMP_RET_ALLOW);
+    end(if_equal);
+    end(if_not);
+  }
+
+  // Forbids the call if one of the bits is set in either argument, and allows it otherwise.
+  void forbid_bits_in_two(long call, unsigned first, uint32_t first_bits, unsigned second, uint32_t second_bits) {
+    skip_unless(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(call), 0, 6);
+    add(BPF_LD | BPF_W | BPF_ABS, kArgument + first * sizeof(uint64_t));
+    skip_unless(BPF_JMP | BPF_JSET | BPF_K, first_bits, 2, 0);
+    add(BPF_LD | BPF_W | BPF_ABS, kArgument + second * sizeof(uint64_t));
+    skip_unless(BPF_JMP | BPF_JSET | BPF_K, second_bits, 0, 1);
     end(kDeny);
+    end(SECCOMP_RET_ALLOW);
+  }
+
+  // Forbids the call with these values of argument `index`, and allows it with others. At most 200 values.
+  void forbid_values(long call, unsigned index, std::initializer_list<int> values) {
+    skip_unless(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(call), 0, static_cast<uint8_t>(2 + 2 * values.size()));
+    add(BPF_LD | BPF_W | BPF_ABS, kArgument + index * sizeof(uint64_t));
+    for (const int value : values) {
+      skip_unless(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(value), 0, 1);
+      end(kDeny);
+    }
+    end(SECCOMP_RET_ALLOW);
   }
 
   [[nodiscard]] bool install(uint32_t otherwise) {
@@ -186,17 +249,25 @@ class Filter {
   void end(uint32_t decision) { add(BPF_RET | BPF_K, decision); }
   void load_number() { add(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)); }
 
-  std::array<sock_filter, 512> rules_{};
+  std::array<sock_filter, 640> rules_{};
   size_t count_ = 0;
 };
 
 bool forbid_harm() {
   Filter filter;
-  filter.decide(kForbidden, kDeny);
-  filter.decide(kOlderWritingCalls, kDeny);
+  constexpr long kNew[] = {SYS_clone3};
+  constexpr uint32_t kNamespaces =
+      CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
   constexpr uint32_t kWrites = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND;
+  filter.decide(kForbidden, kDeny);
+  filter.decide(kOlderForbidden, kDeny);
+  filter.decide(kNew, kUnknown);
+  filter.decide_by_bits(SYS_clone, 0, kNamespaces, kDeny, SECCOMP_RET_ALLOW);
+  filter.decide_by_bits(SYS_prlimit64, 2, ~uint32_t{0}, kDeny, SECCOMP_RET_ALLOW);  // new limits
   filter.decide_by_bits(SYS_openat, 2, kWrites, kDeny, SECCOMP_RET_ALLOW);
   filter.decide_by_bits(kOlderOpen, 1, kWrites, kDeny, SECCOMP_RET_ALLOW);
+  // O_ASYNC and an owner of a descriptor would send signals.
+  filter.forbid_values(SYS_fcntl, 1, {F_SETOWN, F_SETOWN_EX, F_SETSIG, F_SETLEASE, F_NOTIFY});
   return filter.install(SECCOMP_RET_ALLOW);
 }
 
@@ -247,7 +318,7 @@ bool become_stranger(const StrangerLimits& limits) {
       set_limit(what, most);
     }
   }
-  set_limit(RLIMIT_CORE, 0);
+  set_limit(RLIMIT_CORE, 1);  // 0 would not keep a crash handler from being started
   set_limit(RLIMIT_FSIZE, 0);
   return forbid_harm();
 }
@@ -255,12 +326,13 @@ bool become_stranger(const StrangerLimits& limits) {
 bool confine_to_answers(int socket) {
   Filter filter;
   filter.decide(kHarmless, SECCOMP_RET_ALLOW);
-  filter.decide_by_bits(SYS_mmap, 2, PROT_EXEC, kDeny, SECCOMP_RET_ALLOW);
+  // Shared memory is not limited like private memory.
+  filter.forbid_bits_in_two(SYS_mmap, 2, PROT_EXEC, 3, MAP_SHARED & ~MAP_PRIVATE);
   filter.decide_by_bits(SYS_mprotect, 2, PROT_EXEC, kDeny, SECCOMP_RET_ALLOW);
   filter.decide_by_bits(SYS_newfstatat, 3, static_cast<uint32_t>(AT_EMPTY_PATH), SECCOMP_RET_ALLOW, kDeny);
-  filter.allow_with(SYS_fcntl, 1, F_GETFD);
-  filter.allow_with(SYS_sendmsg, 0, static_cast<uint32_t>(socket));
-  filter.allow_with(SYS_write, 0, STDOUT_FILENO);
+  filter.decide_by_value(SYS_fcntl, 1, F_GETFD, SECCOMP_RET_ALLOW, kDeny);
+  filter.decide_by_value(SYS_sendmsg, 0, static_cast<uint32_t>(socket), SECCOMP_RET_ALLOW, kDeny);
+  filter.decide_by_value(SYS_write, 0, STDOUT_FILENO, SECCOMP_RET_ALLOW, kDeny);
   return ::prctl(PR_SET_DUMPABLE, 0) == 0 && filter.install(kDeny);
 }
 
@@ -277,8 +349,13 @@ UniqueFd start_stranger(const StrangerProgram& program) {
   const std::array<const char*, 2> environment = {"LC_ALL=C", nullptr};
   const pid_t pid = ::fork();
   if (pid > 0) {
-    const std::lock_guard lock(started_mutex);
     UniqueFd process = open_pidfd(pid);
+    if (!process) {
+      ::kill(pid, SIGKILL);
+      ::waitpid(pid, nullptr, 0);
+      return process;
+    }
+    const std::lock_guard lock(started_mutex);
     started.emplace_back(process.get(), pid);
     return process;
   }
@@ -309,15 +386,25 @@ bool is_stranger(pid_t pid) {
 }
 
 void end_stranger(const UniqueFd& process) {
+  pid_t pid = 0;
   {
     const std::lock_guard lock(started_mutex);
-    std::erase_if(started, [&process](const auto& one) { return one.first == process.get(); });
+    const auto known = std::find_if(started.begin(), started.end(),
+                                    [&process](const auto& one) { return one.first == process.get(); });
+    if (known != started.end()) {
+      pid = known->second;
+      started.erase(known);
+    }
   }
   // Waits for the pidfd and not for the pid: the main thread reaps every child that ends, and another process may
-  // then get the pid.
+  // then get the pid. As long as nobody has reaped the process, its process group is its own.
   siginfo_t info{};
+  const auto fd = static_cast<id_t>(process.get());
   ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
-  ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(process.get()), &info, WEXITED);
+  if (pid > 0 && ::waitid(static_cast<idtype_t>(P_PIDFD), fd, &info, WEXITED | WNOWAIT) == 0) {
+    ::kill(-pid, SIGKILL);
+  }
+  ::waitid(static_cast<idtype_t>(P_PIDFD), fd, &info, WEXITED);
 }
 
 }  // namespace gpuprof

@@ -4,18 +4,17 @@
 #include <linux/audit.h>
 #include <sys/syscall.h>
 
-#include <array>
 #include <cstdint>
 
 namespace gpuprof {
 
 inline constexpr uint32_t kAuditArch = AUDIT_ARCH_X86_64;
-// Numbers from here on call the x32 variant of a system call.
-inline constexpr uint32_t kSystemCallsEnd = 0x40000000;
 
-inline constexpr std::array<long, 13> kOlderWritingCalls = {
-    SYS_creat, SYS_unlink, SYS_rename, SYS_mkdir, SYS_rmdir,  SYS_link,  SYS_symlink,
-    SYS_chmod, SYS_chown,  SYS_lchown, SYS_mknod, SYS_utimes, SYS_utime,
+// Calls that other processors have only with a folder's descriptor, and calls of this processor alone.
+inline constexpr long kOlderForbidden[] = {
+    SYS_creat,   SYS_unlink,    SYS_rename,       SYS_mkdir,  SYS_rmdir, SYS_link,
+    SYS_symlink, SYS_chmod,     SYS_chown,        SYS_lchown, SYS_mknod, SYS_utimes,
+    SYS_utime,   SYS_futimesat, SYS_inotify_init, SYS_ioperm, SYS_iopl,  SYS_modify_ldt,
 };
 inline constexpr long kOlderOpen = SYS_open;
 

@@ -35,7 +35,7 @@ std::vector<ProbePoint> find_points(const symbolize::ProcessMaps& maps,
                                     const std::function<bool()>& stop) {
   std::vector<ProbePoint> points;
   std::set<const symbolize::MappedFile*> seen;
-  reader::Process reader({});
+  reader::Process reader({.goes_on = [&stop] { return !stop(); }});
   bool in_program = true;  // the first mapping belongs to the main program
   for (const symbolize::Mapping& mapping : maps.mappings()) {
     if (stop() || points.size() > kMaxPoints) {
@@ -58,7 +58,7 @@ std::vector<ProbePoint> find_points(const symbolize::ProcessMaps& maps,
     if (names.empty()) {
       continue;
     }
-    const auto symbols = reader::find_symbols(reader, mapping.file->fd.get(), names, 0, stop);
+    const auto symbols = reader::find_symbols(reader, mapping.file->fd.get(), names);
     for (const reader::FileSymbol& symbol : symbols ? symbols->found : std::vector<reader::FileSymbol>()) {
       if (symbol.code) {
         const backend::LaunchFunction& wanted = candidates[symbol.wanted];

@@ -66,6 +66,12 @@ class BpfEngine final : public StackEngine {
     }
   }
 
+  void end_soon() override {
+    if (processes_) {
+      processes_->end_soon();
+    }
+  }
+
   void on_process_end(uint32_t pid) override {
     if (processes_) {
       processes_->on_process_end(pid);

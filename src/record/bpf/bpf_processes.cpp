@@ -27,9 +27,14 @@ BpfTableMaps maps_of(bpf_object* object) {
 
 BpfProcesses::BpfProcesses(bpf_object* object, bool finds_python)
     : tables_(maps_of(object), unwind::TableCache::default_directory(),
-              std::make_unique<reader::RemoteTables>(reader::Process::Options{}, kTablesInParallel)),
+              std::make_unique<reader::RemoteTables>(reader_options(), kTablesInParallel)),
+      reader_(reader_options()),
       loader_(bpf_object__find_program_by_name(object, "on_loader")),
       finds_python_(finds_python) {}
+
+reader::Process::Options BpfProcesses::reader_options() const {
+  return {.goes_on = [this] { return !ending_; }};
+}
 
 void BpfProcesses::on_process(const symbolize::ProcessMaps& maps) {
   watch_loader(maps);

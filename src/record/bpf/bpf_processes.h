@@ -4,6 +4,7 @@
 
 #include <bpf/libbpf.h>
 
+#include <atomic>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
@@ -26,6 +27,7 @@ class BpfProcesses final : public ProcessListener {
   void on_python(uint32_t pid, const gpuprof_python_layout& layout) override { tables_.on_python(pid, layout); }
   void on_process_end(uint32_t pid) override;
   void expect_process(uint32_t pid, bool anew) override { tables_.expect_process(pid, anew); }
+  void end_soon() override { ending_ = true; }
 
   // Returns the pids whose mappings must be read again, and removes them from the list. Thread-safe.
   std::vector<uint32_t> take_outdated();
@@ -39,8 +41,11 @@ class BpfProcesses final : public ProcessListener {
   void watch_loader(const symbolize::ProcessMaps& maps);
   void find_python(const symbolize::ProcessMaps& maps);
 
+  [[nodiscard]] reader::Process::Options reader_options() const;
+
+  std::atomic<bool> ending_ = false;
   BpfTables tables_;
-  reader::Process reader_{{}};
+  reader::Process reader_;
   bpf_program* loader_;
   bool finds_python_;
   std::unordered_map<uint32_t, Loader> loaders_;

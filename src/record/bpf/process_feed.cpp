@@ -16,6 +16,7 @@ ProcessFeed::~ProcessFeed() {
     stop_ = true;
     changed_.notify_one();
   }
+  engine_.end_soon();
   thread_.join();
 }
 

@@ -25,6 +25,8 @@ class ProcessListener {
   // program, so data about the earlier one is invalid. Any thread may call this function, even during calls of the
   // others.
   virtual void expect_process(uint32_t /*pid*/, bool /*anew*/) {}
+  // The recording ends: the functions that prepare tables return soon, without the rest. Any thread may call it.
+  virtual void end_soon() {}
 };
 
 }  // namespace gpuprof::record

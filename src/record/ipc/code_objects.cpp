@@ -24,6 +24,8 @@ constexpr uint64_t kSendNs = 5 * GPUPROF_HANDSHAKE_WAIT_NS;
 constexpr size_t kMaxTransfers = 64;
 // Bytes that one take() reads. That takes about 30 ms, during which the rings are not read.
 constexpr uint64_t kTurnBytes = uint64_t{64} << 20;
+// Limit on objects that have a file of their own, and so a descriptor.
+constexpr size_t kMaxFiles = 2048;
 constexpr size_t kPieceBytes = size_t{1} << 20;  // a multiple of the hash's word size
 
 bool answer(const UniqueFd& connection, gpuprof_code_word word) {
@@ -207,6 +209,9 @@ const CodeObject* CodeObjects::find(backend::SourceId source, uint64_t module) c
 }
 
 int CodeObjects::file(const CodeObject& object) {
+  if (files_.size() >= kMaxFiles && !files_.contains(&object)) {
+    return -1;
+  }
   const auto [known, is_new] = files_.try_emplace(&object);
   if (!is_new) {
     return known->second.get();
@@ -225,12 +230,6 @@ int CodeObjects::file(const CodeObject& object) {
     known->second = std::move(file);
   }
   return known->second.get();
-}
-
-std::vector<std::byte> CodeObjects::read(const CodeObject& object) {
-  std::vector<std::byte> bytes(object.bytes);
-  const int fd = file(object);
-  return fd >= 0 && read_at(fd, bytes, 0) ? bytes : std::vector<std::byte>();
 }
 
 }  // namespace gpuprof::record

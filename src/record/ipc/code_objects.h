@@ -59,8 +59,6 @@ class CodeObjects {
   [[nodiscard]] uint64_t refused(backend::SourceId source) const;
 
   [[nodiscard]] const CodeObject* find(backend::SourceId source, uint64_t module) const;
-  // Returns the object's bytes; empty if they cannot be read.
-  std::vector<std::byte> read(const CodeObject& object);
   // Returns a file that contains only the object, and that nobody can change; -1: it could not be made. Moves the
   // object there, so its bytes are in memory once.
   int file(const CodeObject& object);

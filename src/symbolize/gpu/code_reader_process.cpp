@@ -38,7 +38,9 @@ std::string read_all(int fd, const ReaderLimits& limits) {
   return text;
 }
 
-UniqueFd file_of(std::span<const std::byte> bytes) {
+}  // namespace
+
+UniqueFd code_file(std::span<const std::byte> bytes) {
   UniqueFd file(::memfd_create("code", MFD_CLOEXEC));
   while (file && !bytes.empty()) {
     const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
@@ -50,24 +52,21 @@ UniqueFd file_of(std::span<const std::byte> bytes) {
   return file;
 }
 
-}  // namespace
-
 StrangerLimits stranger_limits(const ReaderLimits& limits) {
   return {.cpu_seconds = static_cast<uint64_t>(limits.time.count()) / 1000 + 1, .address_space = limits.memory};
 }
 
-std::string run_on_code(const std::string& program, const std::vector<std::string>& arguments,
-                        std::span<const std::byte> code, const ReaderLimits& limits) {
-  const UniqueFd file = file_of(code);
+std::string run_on_code(const std::string& program, const std::vector<std::string>& arguments, int code,
+                        const ReaderLimits& limits) {
   std::array<int, 2> ends{};
-  if (!file || ::pipe2(ends.data(), O_CLOEXEC) != 0) {
+  if (code < 0 || ::pipe2(ends.data(), O_CLOEXEC) != 0) {
     return {};
   }
   const UniqueFd output(ends[0]);
   UniqueFd ours(ends[1]);
   const UniqueFd process = start_stranger({.program = program,
                                            .arguments = arguments,
-                                           .data = file.get(),
+                                           .data = code,
                                            .output = ours.get(),
                                            .foreign = program != kOwnProgram,
                                            .limits = stranger_limits(limits)});

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/process/stranger.h"
+#include "base/unique_fd.h"
 
 namespace gpuprof::symbolize {
 
@@ -23,8 +24,11 @@ inline constexpr std::string_view kCodeFile = "/proc/self/fd/3";
 
 // Returns what the program prints. Returns only its beginning if the program fails or a limit is reached. The program
 // is a stranger (base/process/stranger.h). `program`: a path, or kOwnProgram, which calls become_stranger() itself.
-std::string run_on_code(const std::string& program, const std::vector<std::string>& arguments,
-                        std::span<const std::byte> code, const ReaderLimits& limits);
+// `code`: an open file.
+std::string run_on_code(const std::string& program, const std::vector<std::string>& arguments, int code,
+                        const ReaderLimits& limits);
+// Returns a file in memory with these bytes; closed on errors.
+UniqueFd code_file(std::span<const std::byte> bytes);
 inline constexpr std::string_view kOwnProgram = "/proc/self/exe";
 StrangerLimits stranger_limits(const ReaderLimits& limits);
 

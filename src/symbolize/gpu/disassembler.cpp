@@ -137,8 +137,7 @@ std::optional<Disassembler> Disassembler::find(std::string_view search_path) {
   return std::nullopt;
 }
 
-std::vector<GpuInstruction> Disassembler::run(std::span<const std::byte> cubin, const CubinFunction& function,
-                                              const Limits& limits) const {
+std::vector<GpuInstruction> Disassembler::run(int cubin, const CubinFunction& function, const Limits& limits) const {
   const std::string index = std::to_string(function.symbol);
   return parse_disassembly(run_on_code(program_, {"-c", "-fun", index, std::string(kCodeFile)}, cubin, limits),
                            function);

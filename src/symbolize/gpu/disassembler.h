@@ -38,9 +38,9 @@ class Disassembler {
   [[nodiscard]] const std::string& program() const { return program_; }
 
   // Returns the instructions of `function`, which must be from CubinLines::functions() of the same cubin. If nvdisasm
-  // fails or a limit is reached, returns only the first instructions, or none. Runs it with run_on_code().
-  [[nodiscard]] std::vector<GpuInstruction> run(std::span<const std::byte> cubin, const CubinFunction& function,
-                                                const Limits& limits) const;
+  // fails or a limit is reached, returns only the first instructions, or none. Runs it with run_on_code(). `cubin`: an
+  // open file.
+  [[nodiscard]] std::vector<GpuInstruction> run(int cubin, const CubinFunction& function, const Limits& limits) const;
 
  private:
   std::string program_;

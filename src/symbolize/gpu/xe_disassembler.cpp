@@ -205,7 +205,7 @@ std::vector<GpuInstruction> xe_instructions(std::span<const std::byte> kernel, G
     return {};
   }
   const std::vector<std::string> arguments = {std::string(kDisassembleXe), std::string(platform_name(platform))};
-  return parse_xe_disassembly(run_on_code(std::string(kOwnProgram), arguments, kernel, limits));
+  return parse_xe_disassembly(run_on_code(std::string(kOwnProgram), arguments, code_file(kernel).get(), limits));
 }
 
 GpuPlatform platform_of(uint64_t number) {

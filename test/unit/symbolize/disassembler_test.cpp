@@ -11,6 +11,7 @@
 #include "catch.h"
 #include "symbolize/gpu/cubin_lines.h"
 
+using gpuprof::symbolize::code_file;
 using gpuprof::symbolize::CubinFunction;
 using gpuprof::symbolize::CubinLines;
 using gpuprof::symbolize::Disassembler;
@@ -111,7 +112,7 @@ TEST_CASE("nvdisasm gets the cubin and a symbol number, but not the recorder's e
       "[ \"$1 $2 $3\" = '-c -fun 9' ] || exit 1\n"
       "printf '\\t.section\\t.text.a,\\n/*0*/ BYTES %s ;\\n/*10*/ SECRET %s ;\\n/*20*/ OPEN %s ;\\n' "
       "$(wc -c <\"$4\") \"$GPUPROF_TEST_SECRET\" $(ls /proc/self/fd | wc -l)");
-  const auto found = fake.found().run(std::as_bytes(std::span(cubin)), function("a"), {});
+  const auto found = fake.found().run(code_file(std::as_bytes(std::span(cubin))).get(), function("a"), {});
   ::unsetenv("GPUPROF_TEST_SECRET");
   REQUIRE(found.size() == 3);
   CHECK(found[0].text == "BYTES " + std::to_string(cubin.size()));
@@ -127,13 +128,14 @@ TEST_CASE("an nvdisasm that fails, hangs or prints without end is stopped in tim
   Disassembler::Limits soon;
   soon.time = std::chrono::milliseconds(300);
   const auto before = std::chrono::steady_clock::now();
-  CHECK(Fake("exit 3").found().run(bytes, function("a"), limits).empty());
-  CHECK(Fake("kill -9 $$").found().run(bytes, function("a"), limits).empty());
-  CHECK(Fake("exec sleep 60").found().run(bytes, function("a"), soon).empty());
-  const auto first =
-      Fake("printf '\\t.section\\t.text.a,\\n/*0*/ NOP ;\\n'; exec yes").found().run(bytes, function("a"), limits);
+  CHECK(Fake("exit 3").found().run(code_file(bytes).get(), function("a"), limits).empty());
+  CHECK(Fake("kill -9 $$").found().run(code_file(bytes).get(), function("a"), limits).empty());
+  CHECK(Fake("exec sleep 60").found().run(code_file(bytes).get(), function("a"), soon).empty());
+  const auto first = Fake("printf '\\t.section\\t.text.a,\\n/*0*/ NOP ;\\n'; exec yes")
+                         .found()
+                         .run(code_file(bytes).get(), function("a"), limits);
   CHECK(first.size() == 1);
-  CHECK(Disassembler("/no/nvdisasm").run(bytes, function("a"), limits).empty());
+  CHECK(Disassembler("/no/nvdisasm").run(code_file(bytes).get(), function("a"), limits).empty());
   CHECK(std::chrono::steady_clock::now() - before < std::chrono::seconds(30));
 }
 
@@ -144,7 +146,7 @@ TEST_CASE("nvdisasm runs as a user that nobody else has") {
   }
   const std::string cubin = "12345";
   const Fake fake("printf '\\t.section\\t.text.a,\\n/*0*/ %s %s %s ;\\n' $(id -u) \"$(id -G)\" $(wc -c <\"$4\")");
-  const auto found = fake.found().run(std::as_bytes(std::span(cubin)), function("a"), {});
+  const auto found = fake.found().run(code_file(std::as_bytes(std::span(cubin))).get(), function("a"), {});
   REQUIRE(found.size() == 1);
   std::istringstream words(found[0].text);
   uint64_t user = 0;
@@ -174,7 +176,7 @@ TEST_CASE("the installed nvdisasm prints the instructions of each function") {
   REQUIRE(lines);
   for (const CubinFunction& each : lines->functions()) {
     INFO(each.name);
-    const auto found = disassembler->run(bytes, each, {});
+    const auto found = disassembler->run(code_file(bytes).get(), each, {});
     CHECK(found.size() == each.size / 16);
   }
 }

@@ -201,7 +201,7 @@ TEST_CASE("instructions printed by the installed nvdisasm are understood") {
     const auto lines = CubinLines::open(bytes);
     REQUIRE(lines);
     for (const CubinFunction& each : lines->functions()) {
-      for (const GpuInstruction& instruction : disassembler->run(bytes, each, {})) {
+      for (const GpuInstruction& instruction : disassembler->run(code_file(bytes).get(), each, {})) {
         INFO(file << " " << each.name << ": " << instruction.text);
         CHECK(parse_sass(instruction.text).understood);
         CHECK((instruction.text.find("`(.L_") == std::string::npos || instruction.target.has_value()));

@@ -1,6 +1,7 @@
 #include "record/session/code/gpu_lines.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <span>
@@ -20,6 +21,7 @@ constexpr uint64_t kOneWaitNs = 1'000'000'000;
 // ... and for all answers, a while and this part of the recording.
 constexpr uint64_t kFreeWaitNs = 3'000'000'000;
 constexpr uint64_t kWaitShare = 5;
+constexpr uint64_t kMaxKernel = uint64_t{16} << 20;  // bytes of a kernel to disassemble
 
 std::string hex(const CodeHash& hash) {
   return fmt::format("{:016x}{:016x}", hash[0], hash[1]);
@@ -39,44 +41,53 @@ GpuLines::GpuLines(CodeObjects& code, std::shared_ptr<MemoryBudget> memory)
       reader_({.memory = [budget = memory_](int64_t change) { budget->add_elsewhere(change); }}),
       begun_ns_(monotonic_ns()) {}
 
+void GpuLines::note_failure(Opened& opened) {
+  opened.state = Opened::State::unusable;
+  const std::string text = "the process that reads GPU code has failed at " + opened.facts.name + " " +
+                           opened.facts.hash + ": its samples have no source lines";
+  std::exchange(warned_, true) ? log::debug(text) : log::warn(text);
+}
+
 // The calling thread also empties the rings. So it may wait for the reader only for a part of the time.
 std::optional<reader::Message> GpuLines::ask_in_time(Opened& opened, const reader::Process::Request& request) {
   const uint64_t begun = monotonic_ns();
   if (waited_ns_ > kFreeWaitNs + (begun - begun_ns_) / kWaitShare) {
     return std::nullopt;
   }
-  reader::Process::Answer answer = reader_.ask(request);
+  auto [outcome, answer] = reader_.ask(request);
   waited_ns_ += monotonic_ns() - begun;
-  if (answer.outcome != reader::Process::Outcome::answered) {
-    log::debug("the process that reads GPU code has failed at " + opened.facts.name + " " + opened.facts.hash);
-    opened.is_valid = false;
-    return std::nullopt;
+  if (outcome == reader::Process::Outcome::answered) {
+    return std::move(answer);
   }
-  return std::move(answer.message);
+  if (outcome != reader::Process::Outcome::not_started) {
+    note_failure(opened);
+  }
+  return std::nullopt;
 }
 
 // Gives the code to the running process. Returns whether it is valid.
 bool GpuLines::send(Opened& opened) {
-  const int file = code_.file(*opened.object);
-  if (file < 0 || !reader_.run()) {
+  const int file = reader_.run() ? code_.file(*opened.object) : -1;
+  if (file < 0) {
     return false;
   }
-  opened.generation = reader_.generation();
   reader::Process::Request request{.message = {}, .fd = file, .time_ns = kOneWaitNs};
   request.message.number(static_cast<uint64_t>(reader::Ask::code)).number(memory_->room()).number(opened.id);
   request.message.number(opened.is_cubin ? 1 : 0);
+  opened.generation = reader_.generation();
   std::optional<reader::Message> answer = ask_in_time(opened, request);
-  opened.is_valid = answer && answer->number() != 0;
-  if (opened.is_valid) {
-    const std::string architecture(answer->text());
-    opened.platform = symbolize::platform_of(answer->number());
-    if (opened.is_cubin && !architecture.empty()) {
-      opened.facts.name = architecture + ".cubin";
-    } else if (opened.platform != symbolize::GpuPlatform::unknown) {
-      opened.facts.name = std::string(symbolize::platform_name(opened.platform)) + ".zebin";
-    }
+  if (!answer) {
+    return false;
   }
-  return opened.is_valid;
+  opened.state = answer->number() != 0 ? Opened::State::valid : Opened::State::unusable;
+  const std::string architecture(answer->text());
+  opened.platform = symbolize::platform_of(answer->number());
+  if (opened.is_cubin && !architecture.empty()) {
+    opened.facts.name = architecture + ".cubin";
+  } else if (opened.platform != symbolize::GpuPlatform::unknown) {
+    opened.facts.name = std::string(symbolize::platform_name(opened.platform)) + ".zebin";
+  }
+  return opened.state == Opened::State::valid;
 }
 
 GpuLines::Opened* GpuLines::open(backend::SourceId source, uint64_t module) {
@@ -97,13 +108,19 @@ GpuLines::Opened* GpuLines::open(backend::SourceId source, uint64_t module) {
   if (object->bytes <= (opened.is_cubin ? kMaxCubins : kMaxZebins) - used) {
     used += object->bytes;
     send(opened);
+  } else {
+    opened.state = Opened::State::unusable;
   }
   return &opened;
 }
 
 // nullopt: there is no answer.
 std::optional<reader::Message> GpuLines::ask(Opened& opened, const reader::Message& request) {
-  if (!opened.is_valid || !reader_.run() || (opened.generation != reader_.generation() && !send(opened))) {
+  if (opened.state == Opened::State::unusable || !reader_.run()) {
+    return std::nullopt;
+  }
+  const bool is_there = opened.state == Opened::State::valid && opened.generation == reader_.generation();
+  if (!is_there && !send(opened)) {
     return std::nullopt;
   }
   return ask_in_time(opened, {.message = request, .time_ns = kOneWaitNs});
@@ -154,7 +171,7 @@ std::vector<symbolize::SourceFrame> GpuLines::frames(backend::SourceId source, u
 
 bool GpuLines::is_cubin(backend::SourceId source, uint64_t module) {
   const Opened* const opened = open(source, module);
-  return opened != nullptr && opened->is_cubin && opened->is_valid;
+  return opened != nullptr && opened->is_cubin && opened->state == Opened::State::valid;
 }
 
 std::vector<symbolize::GpuInstruction> GpuLines::instructions(
@@ -166,13 +183,14 @@ std::vector<symbolize::GpuInstruction> GpuLines::instructions(
     return {};
   }
   const reader::CodeFunction& at = found->facts;
-  const std::vector<std::byte> bytes = code_.read(*opened->object);
+  const int file = code_.file(*opened->object);
   if (opened->is_cubin) {
-    return disassembler->run(bytes, {.name = name, .begin = at.begin, .size = at.bytes, .symbol = at.symbol}, limits);
+    return disassembler->run(file, {.name = name, .begin = at.begin, .size = at.bytes, .symbol = at.symbol}, limits);
   }
-  const uint64_t begin = std::min<uint64_t>(at.offset, bytes.size());
-  const auto kernel = std::span(bytes).subspan(begin, std::min<uint64_t>(at.bytes, bytes.size() - begin));
-  return symbolize::xe_instructions(kernel, opened->platform, limits);
+  std::vector<std::byte> kernel(std::min<uint64_t>(at.bytes, kMaxKernel));
+  const ssize_t got = ::pread(file, kernel.data(), kernel.size(), static_cast<off_t>(at.offset));
+  return symbolize::xe_instructions(std::span(kernel).first(static_cast<size_t>(std::max<ssize_t>(got, 0))),
+                                    opened->platform, limits);
 }
 
 // In a cubin, a kernel shares its code section with the functions that only this kernel calls.

@@ -23,7 +23,7 @@ namespace gpuprof::record {
 class GpuLines final : public CodeReader {
  public:
   // Limits for the code that is read, in bytes. Cubins are mapped, zebins are copied.
-  static constexpr uint64_t kMaxCubins = uint64_t{4} << 30;
+  static constexpr uint64_t kMaxCubins = uint64_t{2} << 30;
   static constexpr uint64_t kMaxZebins = uint64_t{512} << 20;
 
   GpuLines(CodeObjects& code, std::shared_ptr<MemoryBudget> memory);
@@ -59,7 +59,8 @@ class GpuLines final : public CodeReader {
     uint64_t id = 0;
     const CodeObject* object = nullptr;
     bool is_cubin = false;
-    bool is_valid = false;
+    // `unsent`: the process has not seen it yet.
+    enum class State : uint8_t { unsent, valid, unusable } state = State::unsent;
     symbolize::GpuPlatform platform = symbolize::GpuPlatform::unknown;
     CodeFacts facts;
     uint64_t generation = 0;  // the process that has opened it
@@ -67,6 +68,7 @@ class GpuLines final : public CodeReader {
   };
   Opened* open(backend::SourceId source, uint64_t module);
   bool send(Opened& opened);
+  void note_failure(Opened& opened);
   Function* function(Opened& opened, std::string_view name);
   std::optional<reader::Message> ask(Opened& opened, const reader::Message& request);
   std::optional<reader::Message> ask_in_time(Opened& opened, const reader::Process::Request& request);
@@ -79,6 +81,7 @@ class GpuLines final : public CodeReader {
   uint64_t zebins_ = 0;
   uint64_t begun_ns_ = 0;
   uint64_t waited_ns_ = 0;
+  bool warned_ = false;
   Functions without_lines_;
 };
 
