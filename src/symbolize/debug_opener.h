@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
+#include "base/files/safe_open.h"
 #include "symbolize/elf/debug_files.h"
 #include "symbolize/reading_budget.h"
-#include "base/files/safe_open.h"
 
 namespace gpuprof::symbolize {
 

@@ -30,7 +30,8 @@ class ReadingBudget {
   // Returns how many bytes of memory all readers together may still take. Called before each large read.
   using Headroom = std::function<uint64_t()>;
 
-  // `room` may be empty in tests, for unlimited memory. It has no default, so that no parser forgets the session's budget.
+  // `room` may be empty in tests, for unlimited memory. It has no default, so that no parser forgets the session's
+  // budget.
   ReadingBudget(const ReadingLimits& limits, Headroom room) : limits_(limits), room_(std::move(room)) {}
 
   [[nodiscard]] uint64_t room() const { return room_ ? room_() : UINT64_MAX; }

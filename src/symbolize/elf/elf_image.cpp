@@ -152,7 +152,8 @@ const ElfSection* ElfImage::section_at(uint64_t vaddr) const {
   return found == sections_.end() ? nullptr : &*found;
 }
 
-std::optional<uint64_t> vaddr_in(const std::vector<Elf64_Phdr>& segments, uint64_t file_offset, uint64_t mapping_offset) {
+std::optional<uint64_t> vaddr_in(const std::vector<Elf64_Phdr>& segments, uint64_t file_offset,
+                                 uint64_t mapping_offset) {
   const Elf64_Phdr* best = nullptr;
   int best_score = 0;
   for (const Elf64_Phdr& segment : segments) {

@@ -22,7 +22,8 @@ struct ElfSection {
 
 // Returns the virtual address of the byte at `file_offset` in a file's executable segment. `mapping_offset`, the file
 // offset of the mapping, distinguishes two segments that share a page of the file.
-std::optional<uint64_t> vaddr_in(const std::vector<Elf64_Phdr>& segments, uint64_t file_offset, uint64_t mapping_offset);
+std::optional<uint64_t> vaddr_in(const std::vector<Elf64_Phdr>& segments, uint64_t file_offset,
+                                 uint64_t mapping_offset);
 
 class ElfImage {
  public:
