@@ -15,6 +15,7 @@ class ReadForRecorder final : public Command {
   void declare(CLI::App& /*app*/) override {}
   Result<int> run() override {
     record::own_memory();  // opens its file, which is not possible later
+    reader::watch_recorder(kDataFd);
     if (!become_stranger({.private_memory = record::MemoryBudget::kReading}) || !confine_to_answers(kDataFd)) {
       return 1;
     }

@@ -58,6 +58,7 @@ bool Process::run() {
 }
 
 void Process::end() {
+  connection_.socket.reset();
   if (connection_.process) {
     end_stranger(connection_.process);
   }

@@ -15,8 +15,8 @@ namespace gpuprof::reader {
 // The hidden command of gpuprof that calls serve() (reader/serve.h).
 inline constexpr std::string_view kReadCommand = "read-for-recorder";
 
-// Limit for all answers. The process ends itself after this time, because its recorder may have been killed.
-inline constexpr uint64_t kMostSeconds = 120;
+// Limit for all answers, with the time that the recorder takes for questions. The process then ends itself.
+inline constexpr int kMostSeconds = 300;
 
 struct Connection {
   UniqueFd socket;

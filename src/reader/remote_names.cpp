@@ -75,11 +75,16 @@ RemoteNames::KnownFile& RemoteNames::known(const symbolize::MappedFile& file) {
 }
 
 void RemoteNames::note_failure(const symbolize::MappedFile& file, KnownFile& known, Process::Outcome outcome) {
-  if (!budget_.in_time() || outcome == Process::Outcome::not_started) {
+  if (!budget_.in_time()) {
+    return;
+  }
+  if (!std::exchange(known.is_counted, true)) {
+    budget_.leave_out_file();
+  }
+  if (outcome == Process::Outcome::not_started) {
     return;  // the file is not to blame
   }
   known.unusable = true;
-  budget_.leave_out_file();
   const std::string what = outcome == Process::Outcome::gave_up ? "took too long" : "ended";
   const std::string text =
       "the process that reads " + escaped(file.path) + " " + what + ": its functions have no names";

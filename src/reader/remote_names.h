@@ -34,6 +34,7 @@ class RemoteNames final : public symbolize::FileNames {
     uint64_t id = 0;
     bool ours = false;
     bool unusable = false;
+    bool is_counted = false;  // as left out
     uint64_t generation = 0;  // the process that has its descriptor
   };
   KnownFile& known(const symbolize::MappedFile& file);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kTableNs = 60'000'000'000;  // the largest libraries take a second, and more on a busy machine
 constexpr size_t kMaxSegments = 4096;
-constexpr size_t kMaxTable = size_t{128} << 20;  // bytes; the largest libraries have 10 MiB
+constexpr size_t kMaxTable = size_t{32} << 20;  // bytes; the largest libraries have 10 MiB
 
 std::vector<Elf64_Phdr> take_segments(std::string_view bytes) {
   std::vector<Elf64_Phdr> segments(std::min(bytes.size() / sizeof(Elf64_Phdr), kMaxSegments));

@@ -1,7 +1,13 @@
 #include "reader/serve.h"
 
+#include <signal.h>
+#include <sys/socket.h>
 #include <sys/time.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +25,28 @@
 
 namespace gpuprof::reader {
 namespace {
+
+constexpr int kNoLimit = std::numeric_limits<int>::max();
+volatile std::sig_atomic_t seconds_left = kNoLimit;  // for the answer
+volatile std::sig_atomic_t recorder = -1;            // the socket
+
+// Called every second. Ends the process if the recorder was killed, or if an answer takes too long.
+void look_at_recorder(int /*signal*/) {
+  char byte = 0;
+  iovec part{&byte, 1};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  const int saved = errno;
+  const bool has_ended = ::recvmsg(recorder, &message, MSG_PEEK | MSG_DONTWAIT) == 0;
+  errno = saved;
+  if (seconds_left != kNoLimit) {
+    seconds_left = seconds_left - 1;
+  }
+  if (has_ended || seconds_left < 0) {
+    ::_exit(1);
+  }
+}
 
 constexpr size_t kMaxRequest = size_t{1} << 20;
 
@@ -72,9 +100,9 @@ class Server {
       const auto what = static_cast<Ask>(fields.number());
       before_ = options_.memory();
       Message rest;
-      limit_time(options_.most_seconds);
+      seconds_left = options_.most_seconds;
       answer(what, fields, std::move(request->fd), rest);
-      limit_time(0);
+      seconds_left = kNoLimit;
       Message reply;
       reply.number(static_cast<uint64_t>(Reply::answer)).number(options_.memory());
       if (!send_message(socket_, Message(reply.bytes() + rest.bytes()))) {
@@ -84,11 +112,6 @@ class Server {
   }
 
  private:
-  static void limit_time(uint64_t seconds) {
-    const itimerval timer{{}, {static_cast<time_t>(seconds), 0}};
-    ::setitimer(ITIMER_REAL, &timer, nullptr);
-  }
-
   void answer(Ask what, Message& request, UniqueFd fd, Message& reply) {
     switch (what) {
       case Ask::names:
@@ -186,6 +209,16 @@ class Server {
 };
 
 }  // namespace
+
+void watch_recorder(int socket) {
+  recorder = socket;
+  struct sigaction action {};
+  action.sa_handler = look_at_recorder;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGALRM, &action, nullptr);
+  const itimerval every_second{{1, 0}, {1, 0}};
+  ::setitimer(ITIMER_REAL, &every_second, nullptr);
+}
 
 void serve(int socket, const ServeOptions& options) {
   Server(socket, options).run();

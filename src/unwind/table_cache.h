@@ -15,7 +15,7 @@ namespace gpuprof::unwind {
 class TableCache {
  public:
   // Limits the memory for all tables. If it is used up, get() returns null.
-  static constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
+  static constexpr uint64_t kMaxBytes = uint64_t{160} << 20;
 
   // Stores tables in `directory`, which it creates when needed. If `directory` is empty, stores no tables.
   explicit TableCache(const std::string& directory,

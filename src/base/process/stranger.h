@@ -50,7 +50,8 @@ UniqueFd start_stranger(const StrangerProgram& program);
 // Returns whether start_stranger() has started the process. It is no process of a recording. Thread-safe.
 bool is_stranger(pid_t pid);
 
-// Kills the process and waits for its end.
+// Kills the process, and waits for its end if it may be killed. Close the other end of `data` before, so that gpuprof's
+// own readers end in any case.
 void end_stranger(const UniqueFd& process);
 
 }  // namespace gpuprof

@@ -10,11 +10,12 @@
 #include "record/bpf/bpf_object.h"
 #include "record/bpf/loader_probe.h"
 #include "record/bpf/python_search.h"
+#include "record/signals.h"
 
 namespace gpuprof::record {
 namespace {
 
-constexpr unsigned kTablesInParallel = 4;
+constexpr unsigned kTablesInParallel = 3;
 
 BpfTableMaps maps_of(bpf_object* object) {
   const auto fd = [object](const char* name) { return bpf_object__find_map_fd_by_name(object, name); };
@@ -27,13 +28,19 @@ BpfTableMaps maps_of(bpf_object* object) {
 
 BpfProcesses::BpfProcesses(bpf_object* object, bool finds_python)
     : tables_(maps_of(object), unwind::TableCache::default_directory(),
-              std::make_unique<reader::RemoteTables>(reader_options(), kTablesInParallel)),
+              std::make_unique<reader::RemoteTables>(reader_options(), kTablesInParallel),
+              [this] { return goes_on(); }),
       reader_(reader_options()),
       loader_(bpf_object__find_program_by_name(object, "on_loader")),
       finds_python_(finds_python) {}
 
 reader::Process::Options BpfProcesses::reader_options() const {
-  return {.goes_on = [this] { return !ending_; }};
+  return {.goes_on = [this] { return goes_on(); }};
+}
+
+// When a recording of a running process begins, the main thread itself makes tables, and has not read its signals yet.
+bool BpfProcesses::goes_on() const {
+  return !ending_ && pending_stop() == 0;
 }
 
 void BpfProcesses::on_process(const symbolize::ProcessMaps& maps) {

@@ -42,6 +42,7 @@ class BpfProcesses final : public ProcessListener {
   void find_python(const symbolize::ProcessMaps& maps);
 
   [[nodiscard]] reader::Process::Options reader_options() const;
+  [[nodiscard]] bool goes_on() const;
 
   std::atomic<bool> ending_ = false;
   BpfTables tables_;

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <unordered_set>
 #include <utility>
@@ -20,7 +22,7 @@ namespace {
 // Limit on the memory of unused tables. They stay in the kernel for later processes.
 constexpr uint64_t kKeptBytes = 256U << 20;
 constexpr uint64_t kMaxKernelBytes = uint64_t{1} << 30;
-constexpr unsigned kMaxBuilders = 8;
+constexpr unsigned kMaxBuilders = 3;  // each needs up to twice the size of a table meanwhile
 constexpr uint32_t kMaxNumber = 0xFFFF;
 constexpr uint32_t kNoPool = UINT32_MAX;
 constexpr uint32_t kMaxObjectBytes = 256;  // OBJECT_BYTES of bpf/walk.h
@@ -115,8 +117,8 @@ bool is_other_image(const std::vector<gpuprof_bpf_mapping>& old, const std::vect
 }  // namespace
 
 BpfTables::BpfTables(const BpfTableMaps& maps, const std::string& cache_directory,
-                     std::unique_ptr<unwind::TableMaker> maker)
-    : maps_(maps), cache_(cache_directory, std::move(maker)) {}
+                     std::unique_ptr<unwind::TableMaker> maker, std::function<bool()> goes_on)
+    : maps_(maps), cache_(cache_directory, std::move(maker)), goes_on_(std::move(goes_on)) {}
 
 // Builds missing tables on up to kMaxBuilders threads. A large file takes seconds, and the process waits during that
 // time.
@@ -131,15 +133,19 @@ void BpfTables::build(const std::vector<symbolize::Mapping>& mappings) {
   std::atomic<size_t> next{0};
   const auto build_some = [&] {
     for (size_t i = next++; i < missing.size(); i = next++) {
-      TablePointer table = cache_.get(*missing[i]);
+      TablePointer table = goes_on_() ? cache_.get(*missing[i]) : nullptr;
       const std::lock_guard lock(mutex_);
       built_.emplace(missing[i].get(), Built{missing[i], std::move(table), 0});
     }
   };
   const size_t builders = std::min<size_t>({missing.size(), kMaxBuilders, std::thread::hardware_concurrency()});
   std::vector<std::thread> threads;
-  for (size_t i = 1; i < builders; ++i) {
-    threads.emplace_back(build_some);
+  try {
+    while (threads.size() + 1 < builders) {
+      threads.emplace_back(build_some);
+    }
+  } catch (const std::system_error& error) {
+    log::debug(std::string("unwind tables are made with fewer threads: ") + error.what());
   }
   build_some();
   for (std::thread& thread : threads) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -26,8 +27,9 @@ struct BpfTableMaps {
 
 class BpfTables {
  public:
-  // `maker` reads the files.
-  BpfTables(const BpfTableMaps& maps, const std::string& cache_directory, std::unique_ptr<unwind::TableMaker> maker);
+  // `maker` reads the files. If `goes_on` returns false, further files get no tables.
+  BpfTables(const BpfTableMaps& maps, const std::string& cache_directory, std::unique_ptr<unwind::TableMaker> maker,
+            std::function<bool()> goes_on);
   // Builds missing tables on several threads. This takes seconds for the largest files.
   void on_process(const symbolize::ProcessMaps& maps);
   void on_python(uint32_t pid, const gpuprof_python_layout& layout, const gpuprof_python_threads& threads = {});
@@ -89,6 +91,7 @@ class BpfTables {
 
   BpfTableMaps maps_;
   unwind::TableCache cache_;
+  std::function<bool()> goes_on_;
   std::mutex mutex_;  // protects built_ during build()
   std::unordered_map<const symbolize::MappedFile*, Built> built_;
   std::unordered_map<uint32_t, Process> processes_;

@@ -326,6 +326,23 @@ class ReaderProcess(Recorded):
         self.assertEqual(profile.end()["gpu_records"], 1)
 
     @strangers.needed
+    def test_it_does_not_outlive_a_recorder_that_is_killed(self):
+        recorder, reader = self.start([self.put("endless.so", elf("function", dwarf=endless_dwarf()))])
+        recorder.kill()
+        recorder.wait()
+        self.assertTrue(rig.wait_for(lambda: not os.path.exists(f"/proc/{reader}")))
+
+    @strangers.needed
+    def test_root_without_the_right_to_kill_ends(self):
+        good = self.put("good.so", elf("good_function"))
+        plan = {"modules": [good], "anonymous": False, "perf_map": 0}
+        recorder = self.start_recorder(["setpriv", "--bounding-set=-kill", "--inh-caps=-kill", rig.GPUPROF, "record", "-o",
+                                        self.profile_path, "--user", strangers.victim().name, "--stacks=inproc", "--",
+                                        strangers.sys_python(), "-c", CLIENT, json.dumps(plan)])
+        self.assertEqual(recorder.wait(timeout=60), 0)
+        self.assertEqual(self.frames_of(rig.Profile(self.profile_path))["kernel_1"][0].name, "good_function")
+
+    @strangers.needed
     def test_another_file_is_read_after_the_process_was_killed(self):
         recorder, reader = self.start([self.put("endless.so", elf("function", dwarf=endless_dwarf())),
                                        self.put("good.so", elf("good_function"))])
