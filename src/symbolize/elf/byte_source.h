@@ -17,7 +17,8 @@ class ByteSource {
   static ByteSource memory(std::span<const uint8_t> bytes);
 
   [[nodiscard]] uint64_t size() const { return size_; }
-  [[nodiscard]] int fd() const { return fd_; }
+  [[nodiscard]] int fd() const { return fd_; }                              // -1: memory
+  [[nodiscard]] std::span<const uint8_t> memory() const { return bytes_; }  // empty: a file
 
   // Returns the number of bytes read: less than `size` only at the end or on an error.
   [[nodiscard]] size_t read_some(uint64_t offset, void* buffer, size_t size) const;

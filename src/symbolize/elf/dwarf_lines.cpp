@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -242,7 +243,7 @@ struct DwarfLines::State {
   bool may_grow = true;  // false after the budget was exhausted
   uint64_t growth = 0;   // bytes in use that are not yet charged to the budget
 
-  bool begin(const ElfImage& image, int fd, const DebugFile& debug_file, const DebugSearch& search);
+  bool begin(const ElfImage& image, const DebugFile& debug_file, const DebugSearch& search);
   bool begin_alternate(const ElfImage& image, const DebugFile& debug_file, const DebugSearch& search);
   bool visit();
   bool grow(uint64_t bytes);
@@ -266,10 +267,10 @@ bool DwarfLines::present_in(const ElfImage& image) {
   return info != nullptr && info->has_bytes() && info->header.sh_size != 0;
 }
 
-std::unique_ptr<DwarfLines> DwarfLines::open(const ElfImage& image, int fd, const DebugFile& debug_file,
+std::unique_ptr<DwarfLines> DwarfLines::open(const ElfImage& image, const DebugFile& debug_file,
                                              const DebugSearch& search, ReadingBudget& budget) {
   auto state = std::make_unique<State>(budget);
-  if (!present_in(image) || !state->begin(image, fd, debug_file, search)) {
+  if (!present_in(image) || !state->begin(image, debug_file, search)) {
     return nullptr;
   }
   state->index_units();
@@ -279,7 +280,7 @@ std::unique_ptr<DwarfLines> DwarfLines::open(const ElfImage& image, int fd, cons
   return std::unique_ptr<DwarfLines>(new DwarfLines(std::move(state)));
 }
 
-bool DwarfLines::State::begin(const ElfImage& image, int fd, const DebugFile& debug_file, const DebugSearch& search) {
+bool DwarfLines::State::begin(const ElfImage& image, const DebugFile& debug_file, const DebugSearch& search) {
   elf_version(EV_CURRENT);
   const auto [packed, unpacked] = debug_bytes(image);
   if (unpacked > kMaxUnpackedBytes) {
@@ -287,6 +288,8 @@ bool DwarfLines::State::begin(const ElfImage& image, int fd, const DebugFile& de
   }
   Elf_Cmd command = ELF_C_READ;
   trusted = debug_file.ours;
+  const std::span<const uint8_t> memory = image.source().memory();
+  const int fd = image.source().fd();
   if (is_trusted(fd) && packed > std::min(kMaxReadBytes, budget.room() / 2)) {
     command = ELF_C_READ_MMAP;
   } else if (packed > kMaxReadBytes) {
@@ -295,7 +298,8 @@ bool DwarfLines::State::begin(const ElfImage& image, int fd, const DebugFile& de
   if (!budget.take_debug_info(unpacked + (command == ELF_C_READ ? packed : 0), trusted)) {
     return false;
   }
-  elf.reset(elf_begin(fd, command, nullptr));
+  elf.reset(memory.empty() ? elf_begin(fd, command, nullptr)
+                           : elf_memory(reinterpret_cast<char*>(const_cast<uint8_t*>(memory.data())), memory.size()));
   dwarf.reset(elf ? dwarf_begin_elf(elf.get(), DWARF_C_READ, nullptr) : nullptr);
   if (!dwarf || !strings_are_terminated(elf.get())) {
     return false;

@@ -17,10 +17,10 @@ class DwarfLines {
   // Whether `image` has DWARF. Reads only section headers.
   static bool present_in(const ElfImage& image);
 
-  // `image` reads from the file `fd`. `image`, `fd` and `budget` must outlive the object. `debug_file` says where the
-  // file is, to find other files that its DWARF names. Null: the DWARF is unusable or exceeds `budget`.
-  static std::unique_ptr<DwarfLines> open(const ElfImage& image, int fd, const DebugFile& debug_file,
-                                          const DebugSearch& search, ReadingBudget& budget);
+  // `image`, the file or memory behind it, and `budget` must outlive the object. `debug_file` says where the file is,
+  // to find other files that its DWARF names. Null: the DWARF is unusable or exceeds `budget`.
+  static std::unique_ptr<DwarfLines> open(const ElfImage& image, const DebugFile& debug_file, const DebugSearch& search,
+                                          ReadingBudget& budget);
   ~DwarfLines();
 
   // Returns the function at `vaddr` and the functions inlined there, outermost first. Empty: not in the DWARF.

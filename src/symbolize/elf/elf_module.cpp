@@ -140,9 +140,9 @@ void ElfModule::load_dwarf(DebugFileOpener* files) {
   search.files = files;
   if (DwarfLines::present_in(*image_)) {
     const DebugFile self{.fd = {}, .ours = ours_, .path = name_, .in_target_root = true};
-    dwarf_ = DwarfLines::open(*image_, file_->fd.get(), self, search, budget_);
+    dwarf_ = DwarfLines::open(*image_, self, search, budget_);
   } else if (debug_image_ && DwarfLines::present_in(*debug_image_)) {
-    dwarf_ = DwarfLines::open(*debug_image_, debug_file_.fd.get(), debug_file_, search, budget_);
+    dwarf_ = DwarfLines::open(*debug_image_, debug_file_, search, budget_);
   }
 }
 

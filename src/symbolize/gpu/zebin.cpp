@@ -1,8 +1,5 @@
 #include "symbolize/gpu/zebin.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -10,7 +7,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/unique_fd.h"
 #include "symbolize/elf/elf_image.h"
 
 namespace gpuprof::symbolize {
@@ -246,23 +242,12 @@ class Relocations {
   uint64_t left_;
 };
 
-// Writes the bytes to a file in memory, because libdw reads only files.
-UniqueFd file_with(std::span<const uint8_t> bytes) {
-  UniqueFd file(::memfd_create("gpuprof-zebin", MFD_CLOEXEC));
-  for (size_t written = 0; file && written < bytes.size();) {
-    const ssize_t some = ::write(file.get(), bytes.data() + written, bytes.size() - written);
-    if (some <= 0) {
-      return {};
-    }
-    written += static_cast<size_t>(some);
-  }
-  return file;
-}
-
 }  // namespace
 
 struct Zebin::State {
-  UniqueFd file;
+  explicit State(Bytes given) : bytes(std::move(given)), image(ElfImage::parse(ByteSource::memory(bytes.all()))) {}
+
+  Bytes bytes;
   std::optional<ElfImage> image;
   std::unique_ptr<DwarfLines> dwarf;
   std::vector<Kernel> kernels;
@@ -283,15 +268,13 @@ std::unique_ptr<Zebin> Zebin::parse(std::span<const std::byte> from, ReadingBudg
   if (from.size() < sizeof(Elf64_Ehdr) || from.size() > kMostBytes || from.size() > budget.room() / 2) {
     return nullptr;
   }
-  Bytes bytes(from);
-  const auto image = is_zebin(bytes) ? ElfImage::parse(ByteSource::memory(bytes.all())) : std::nullopt;
-  if (!image) {
+  auto state = std::make_unique<State>(Bytes(from));
+  const std::optional<ElfImage>& image = state->image;
+  if (!image || !is_zebin(state->bytes)) {
     return nullptr;
   }
-  const std::vector<uint64_t> addresses = place_code(bytes, image->sections());
-  Relocations(bytes, image->sections(), addresses).apply();
-
-  auto state = std::make_unique<State>();
+  const std::vector<uint64_t> addresses = place_code(state->bytes, image->sections());
+  Relocations(state->bytes, image->sections(), addresses).apply();
   for (size_t i = 0; i < addresses.size(); ++i) {
     const ElfSection& section = image->sections()[i];
     if (addresses[i] != 0) {
@@ -304,13 +287,11 @@ std::unique_ptr<Zebin> Zebin::parse(std::span<const std::byte> from, ReadingBudg
     state->by_name.try_emplace(state->kernels[i].name, i);
   }
   if (const ElfSection* const notes = image->section(kNotes); notes != nullptr) {
-    state->platform = read_platform(bytes, *notes);
+    state->platform = read_platform(state->bytes, *notes);
   }
   if (DwarfLines::present_in(*image)) {
-    state->file = file_with(bytes.all());
-    state->image = state->file ? ElfImage::parse(ByteSource::file(state->file.get())) : std::nullopt;
     // Do not open other files that the DWARF names.
-    state->dwarf = state->image ? DwarfLines::open(*state->image, state->file.get(), {}, {}, budget) : nullptr;
+    state->dwarf = DwarfLines::open(*image, {}, {}, budget);
   }
   return std::unique_ptr<Zebin>(new Zebin(std::move(state)));
 }

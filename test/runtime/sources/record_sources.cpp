@@ -12,6 +12,9 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/process/stranger.h"
+#include "reader/process.h"
+#include "reader/serve.h"
 #include "record/session.h"
 #include "scripted_source.h"
 
@@ -44,5 +47,10 @@ int run(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // It is also the process that reads files for itself.
+  if (argc == 2 && argv[1] == gpuprof::reader::kReadCommand) {
+    gpuprof::reader::serve(gpuprof::kDataFd, {});
+    return 0;
+  }
   return run({argv + 1, argv + argc});
 }
