@@ -68,7 +68,9 @@ class Hostile(ze_rig.LevelZeroTest):
         run = self.record_command("measured", "100000", faults="reuse,query_error")
         self.assertLess(int(re.search(rb"peak (\d+) KiB", run.stdout)[1]), 65536)
         profile = rig.Profile(self.profile_path)
-        self.assertEqual((profile.gpu(), profile.losses()["no_timing"]), ([], 200_000))
+        losses = profile.losses()
+        # 200,000 launches take 0.25 s. On a busy machine the ring is full for a part of that time.
+        self.assertEqual((profile.gpu(), losses["no_timing"] + losses["ring_full"]), ([], 200_000), losses)
 
     def test_work_of_a_device_that_ends_nothing_is_counted_as_unfinished(self):
         profile, _, stderr = self.record_app("hung", "70000", faults="never_finish")
