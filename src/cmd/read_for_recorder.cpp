@@ -16,7 +16,13 @@ class ReadForRecorder final : public Command {
   Result<int> run() override {
     record::own_memory();  // opens its file, which is not possible later
     reader::watch_recorder(kDataFd);
-    if (!become_stranger({.private_memory = record::MemoryBudget::kReading}) || !confine_to_answers(kDataFd)) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    constexpr uint64_t kAddressSpace = 0;
+#else
+    constexpr uint64_t kAddressSpace = uint64_t{32} << 30;  // mapped cubins and debug files
+#endif
+    if (!become_stranger({.address_space = kAddressSpace, .private_memory = record::MemoryBudget::kReading}) ||
+        !confine_to_answers(kDataFd)) {
       return 1;
     }
     reader::serve(kDataFd, {.memory = record::own_memory, .most_seconds = reader::kMostSeconds});

@@ -47,6 +47,7 @@ Connection start_process() {
 
 bool Process::run() {
   if (connection_.socket && has_ended(connection_.process)) {
+    ++failures_;
     end();
   }
   if (!connection_.socket && failures_ < kMaxFailures) {
@@ -76,7 +77,7 @@ void Process::note_memory(uint64_t said) {
 
 // The process may send anything, receive nothing, or ask without end. So each step of this function has a limit.
 Process::Answer Process::ask(const Request& request) {
-  if (!run()) {
+  if (!run() || (request.generation != 0 && request.generation != generation_)) {
     return {Outcome::not_started, {}};
   }
   const int socket = connection_.socket.get();

@@ -53,6 +53,7 @@ class Process {
     int fd = -1;
     uint64_t time_ns = 0;           // limit for the answer, without the time of on_question
     size_t most = size_t{1} << 20;  // bytes of the answer
+    uint64_t generation = 0;        // only this process may answer, because it knows earlier requests; 0: any
     // Answers a question of the reader, which needs another file. Empty: it may not ask.
     std::function<ReceivedMessage(Message&)> on_question = {};
   };

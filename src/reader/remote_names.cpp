@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,7 +34,7 @@ bool is_build_id(std::string_view text) {
 // Returns whether the path may be that of a debug file in gpuprof's own root directory.
 bool is_for_debug_files(std::string_view path, std::string_view of_file) {
   const std::string_view folder = of_file.substr(0, of_file.rfind('/') + 1);
-  return path.find("/../") == std::string_view::npos && !path.starts_with("/proc/") && !path.starts_with("/sys/") &&
+  return !path.starts_with("/proc/") && !path.starts_with("/sys/") &&
          (path.starts_with("/usr/lib/debug/") || (folder.size() > 1 && path.starts_with(folder)));
 }
 
@@ -42,7 +43,8 @@ bool is_for_debug_files(std::string_view path, std::string_view of_file) {
 ReceivedMessage open_for_reader(Message& question, const symbolize::MappedFile& of, bool ours,
                                 symbolize::DebugFileOpener& files) {
   const auto what = static_cast<Reply>(question.number());
-  const std::string name(question.text());
+  // The names of debug files contain "..".
+  const std::string name = std::filesystem::path(question.text()).lexically_normal();
   const bool in_target_root = question.number() != 0;
   symbolize::DebugFile file;
   if (what == Reply::open && question.ok() && name.starts_with('/') &&
@@ -114,9 +116,11 @@ symbolize::FileNames::Found RemoteNames::find(const std::shared_ptr<symbolize::M
   known_file.generation = reader.generation;
   symbolize::DebugOpener files(maps.file_access(), true, budget_);
   Process::Request request{
-      .message = {}, .fd = is_new ? file->fd.get() : -1, .time_ns = kFileNs, .on_question = [&](Message& question) {
-        return open_for_reader(question, *file, known_file.ours, files);
-      }};
+      .message = {},
+      .fd = is_new ? file->fd.get() : -1,
+      .time_ns = kFileNs,
+      .generation = reader.generation,
+      .on_question = [&](Message& question) { return open_for_reader(question, *file, known_file.ours, files); }};
   request.message.number(static_cast<uint64_t>(Ask::names)).number(budget_.room()).number(known_file.id);
   request.message.number(is_new ? 1 : 0).text(file->path).number(known_file.ours ? 1 : 0);
   request.message.number(offset).number(mapping_offset);

@@ -153,6 +153,15 @@ constexpr long kForbidden[] = {
     SYS_acct,
     SYS_syslog,
     SYS_vhangup,
+    SYS_migrate_pages,
+    SYS_move_pages,
+    SYS_get_robust_list,
+    SYS_flock,
+    SYS_clock_adjtime,
+    SYS_kexec_file_load,
+    SYS_mount_setattr,
+    SYS_sync,
+    SYS_syncfs,
 };
 // The C library does without clone3 and without calls that are newer than these filters.
 constexpr uint32_t kNewestKnownCall = 450;
@@ -263,11 +272,13 @@ bool forbid_harm() {
   filter.decide(kOlderForbidden, kDeny);
   filter.decide(kNew, kUnknown);
   filter.decide_by_bits(SYS_clone, 0, kNamespaces, kDeny, SECCOMP_RET_ALLOW);
-  filter.decide_by_bits(SYS_prlimit64, 2, ~uint32_t{0}, kDeny, SECCOMP_RET_ALLOW);  // new limits
+  filter.decide_by_value(SYS_prlimit64, 0, 0, SECCOMP_RET_ALLOW, kDeny);  // only its own limits
   filter.decide_by_bits(SYS_openat, 2, kWrites, kDeny, SECCOMP_RET_ALLOW);
   filter.decide_by_bits(kOlderOpen, 1, kWrites, kDeny, SECCOMP_RET_ALLOW);
-  // O_ASYNC and an owner of a descriptor would send signals.
-  filter.forbid_values(SYS_fcntl, 1, {F_SETOWN, F_SETOWN_EX, F_SETSIG, F_SETLEASE, F_NOTIFY});
+  // O_ASYNC and an owner of a descriptor would send signals. Locks would stop other processes.
+  filter.forbid_values(
+      SYS_fcntl, 1,
+      {F_SETOWN, F_SETOWN_EX, F_SETSIG, F_SETLEASE, F_NOTIFY, F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW});
   return filter.install(SECCOMP_RET_ALLOW);
 }
 
@@ -326,8 +337,8 @@ bool become_stranger(const StrangerLimits& limits) {
 bool confine_to_answers(int socket) {
   Filter filter;
   filter.decide(kHarmless, SECCOMP_RET_ALLOW);
-  // Shared memory is not limited like private memory.
-  filter.forbid_bits_in_two(SYS_mmap, 2, PROT_EXEC, 3, MAP_SHARED & ~MAP_PRIVATE);
+  // These kinds of memory are not limited like private memory.
+  filter.forbid_bits_in_two(SYS_mmap, 2, PROT_EXEC, 3, (MAP_SHARED & ~MAP_PRIVATE) | MAP_GROWSDOWN | MAP_HUGETLB);
   filter.decide_by_bits(SYS_mprotect, 2, PROT_EXEC, kDeny, SECCOMP_RET_ALLOW);
   filter.decide_by_bits(SYS_newfstatat, 3, static_cast<uint32_t>(AT_EMPTY_PATH), SECCOMP_RET_ALLOW, kDeny);
   filter.decide_by_value(SYS_fcntl, 1, F_GETFD, SECCOMP_RET_ALLOW, kDeny);

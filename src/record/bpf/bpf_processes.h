@@ -4,6 +4,7 @@
 
 #include <bpf/libbpf.h>
 
+#include <array>
 #include <atomic>
 #include <mutex>
 #include <unordered_map>
@@ -44,9 +45,14 @@ class BpfProcesses final : public ProcessListener {
   [[nodiscard]] reader::Process::Options reader_options() const;
   [[nodiscard]] bool goes_on() const;
 
+  reader::Process& reader_of(const symbolize::MappedFile& file);
+
   std::atomic<bool> ending_ = false;
+  std::atomic<bool> in_main_thread_ = false;  // on_process() runs there
   BpfTables tables_;
-  reader::Process reader_;
+  // For hostile files, and for files of root and gpuprof's user: a false answer about the system's loader would place a
+  // probe in other processes.
+  std::array<reader::Process, 2> readers_;
   bpf_program* loader_;
   bool finds_python_;
   std::unordered_map<uint32_t, Loader> loaders_;

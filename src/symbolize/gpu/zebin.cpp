@@ -289,9 +289,11 @@ std::unique_ptr<Zebin> Zebin::parse(std::span<const std::byte> from, ReadingBudg
   if (const ElfSection* const notes = image->section(kNotes); notes != nullptr) {
     state->platform = read_platform(state->bytes, *notes);
   }
-  if (DwarfLines::present_in(*image)) {
+  // Relocations may have changed the headers, and libdw reads the changed bytes.
+  state->image = ElfImage::parse(ByteSource::memory(state->bytes.all()));
+  if (state->image && DwarfLines::present_in(*state->image)) {
     // Do not open other files that the DWARF names.
-    state->dwarf = DwarfLines::open(*image, {}, {}, budget);
+    state->dwarf = DwarfLines::open(*state->image, {}, {}, budget);
   }
   return std::unique_ptr<Zebin>(new Zebin(std::move(state)));
 }

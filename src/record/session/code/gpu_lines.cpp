@@ -74,11 +74,12 @@ bool GpuLines::send(Opened& opened) {
   reader::Process::Request request{.message = {}, .fd = file, .time_ns = kOneWaitNs};
   request.message.number(static_cast<uint64_t>(reader::Ask::code)).number(memory_->room()).number(opened.id);
   request.message.number(opened.is_cubin ? 1 : 0);
-  opened.generation = reader_.generation();
+  request.generation = reader_.generation();
   std::optional<reader::Message> answer = ask_in_time(opened, request);
   if (!answer) {
     return false;
   }
+  opened.generation = request.generation;
   opened.state = answer->number() != 0 ? Opened::State::valid : Opened::State::unusable;
   const std::string architecture(answer->text());
   opened.platform = symbolize::platform_of(answer->number());
@@ -123,7 +124,7 @@ std::optional<reader::Message> GpuLines::ask(Opened& opened, const reader::Messa
   if (!is_there && !send(opened)) {
     return std::nullopt;
   }
-  return ask_in_time(opened, {.message = request, .time_ns = kOneWaitNs});
+  return ask_in_time(opened, {.message = request, .time_ns = kOneWaitNs, .generation = opened.generation});
 }
 
 // Returns null if the function is unknown, or not known yet.
