@@ -42,6 +42,7 @@ Result<UniqueFd> RunFile::open() const {
 
 std::vector<RunFile> named_files(const std::vector<std::string>& paths) {
   std::vector<RunFile> files;
+  files.reserve(paths.size());
   for (const std::string& path : paths) {
     files.push_back({path});
   }

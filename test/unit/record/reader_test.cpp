@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -242,16 +243,20 @@ TEST_CASE("a reader that ends, hangs or babbles gives no answer, and the next re
 
 TEST_CASE("a reader that has ended since its last answer is not blamed on the next request") {
   bool ends = true;
-  Process process({.start = [&ends] {
-    return fork_reader([ends](int socket) {
+  UniqueFd watched;
+  Process process({.start = [&] {
+    Connection made = fork_reader([ends](int socket) {
       do {
         (void)receive_message(socket, 1000);
         send_message(socket, Message().number(static_cast<uint64_t>(Reply::answer)).number(0));
       } while (!ends);
     });
+    watched.reset(::fcntl(made.process.get(), F_DUPFD_CLOEXEC, 0));
+    return made;
   }});
   REQUIRE(process.ask(request(0)).outcome == Outcome::answered);
-  ::usleep(1000);
+  pollfd ended{watched.get(), POLLIN, 0};
+  REQUIRE(::poll(&ended, 1, 60'000) == 1);
   ends = false;
   for (int i = 0; i < 100; ++i) {
     REQUIRE(process.ask(request(0)).outcome == Outcome::answered);
