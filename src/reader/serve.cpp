@@ -115,6 +115,7 @@ class Server {
   void answer(Ask what, Message& request, UniqueFd fd, Message& reply) {
     switch (what) {
       case Ask::names:
+        room_ = request.number();
         return names(request, std::move(fd), reply);
       case Ask::symbols:
         return symbols(request, fd, reply);
@@ -134,7 +135,6 @@ class Server {
   }
 
   void names(Message& request, UniqueFd fd, Message& reply) {
-    room_ = request.number();
     const uint64_t id = request.number();
     const bool is_new = request.number() != 0;
     const std::string path(request.text());

@@ -203,20 +203,12 @@ class Filter {
 
   // `if_set` for the call if one of `bits` is set in its argument `index`, else `if_not`.
   void decide_by_bits(long call, unsigned index, uint32_t bits, uint32_t if_set, uint32_t if_not) {
-    skip_unless(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(call), 0, 4);
-    add(BPF_LD | BPF_W | BPF_ABS, kArgument + index * sizeof(uint64_t));
-    skip_unless(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1);
-    end(if_set);
-    end(if_not);
+    decide_by(BPF_JSET, call, index, bits, if_set, if_not);
   }
 
   // `if_equal` for the call with this value of argument `index`, else `if_not`.
   void decide_by_value(long call, unsigned index, uint32_t value, uint32_t if_equal, uint32_t if_not) {
-    skip_unless(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(call), 0, 4);
-    add(BPF_LD | BPF_W | BPF_ABS, kArgument + index * sizeof(uint64_t));
-    skip_unless(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
-    end(if_equal);
-    end(if_not);
+    decide_by(BPF_JEQ, call, index, value, if_equal, if_not);
   }
 
   // Forbids the call if one of the bits is set in either argument, and allows it otherwise.
@@ -248,6 +240,13 @@ class Filter {
   }
 
  private:
+  void decide_by(int comparison, long call, unsigned index, uint32_t value, uint32_t if_true, uint32_t if_not) {
+    skip_unless(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(call), 0, 4);
+    add(BPF_LD | BPF_W | BPF_ABS, kArgument + index * sizeof(uint64_t));
+    skip_unless(BPF_JMP | comparison | BPF_K, value, 0, 1);
+    end(if_true);
+    end(if_not);
+  }
   void add(int code, uint32_t value) { skip_unless(code, value, 0, 0); }
   void skip_unless(int code, uint32_t value, uint8_t if_true, uint8_t if_false) {
     if (count_ < rules_.size()) {
