@@ -131,11 +131,12 @@ void UnrecordedProcesses::look(uint64_t now_ns, const IsConnected& is_connected)
   if (now_ns < next_ns_) {
     return;
   }
-  const uint64_t start = monotonic_ns();
+  // CPU time, because a busy machine may stop this thread for long: programs that end soon would not be seen.
+  const uint64_t cpu_before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
   for (auto& entry : known_) {
     entry.second.seen = false;
   }
-  const uint64_t until = start + kMaxExamineNs;
+  const uint64_t until = monotonic_ns() + kMaxExamineNs;
   std::vector<pid_t> processes = descendants(until);
   // If the time is too short for all processes, examine new ones first.
   std::stable_partition(processes.begin(), processes.end(), [this](pid_t pid) { return !known_.contains(pid); });
@@ -147,7 +148,7 @@ void UnrecordedProcesses::look(uint64_t now_ns, const IsConnected& is_connected)
     }
   }
   std::erase_if(known_, [](const auto& entry) { return !entry.second.seen; });
-  next_ns_ = now_ns + std::max(kFirstIntervalNs, kShareOfTime * (monotonic_ns() - start));
+  next_ns_ = now_ns + std::max(kFirstIntervalNs, kShareOfTime * (clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_before));
 }
 
 std::vector<pid_t> UnrecordedProcesses::descendants(uint64_t until) const {

@@ -9,6 +9,8 @@ import time
 import rig
 
 PROGRAM = '"$0" --launches 100'  # "$0" is rig.EXAMPLE
+# Runs for longer than a second, because the recorder looks at processes only now and then.
+LASTING_PROGRAM = '"$0" --launches 3000'
 
 
 class Processes(rig.RuntimeTest):
@@ -239,7 +241,7 @@ class Unrecorded(rig.RuntimeTest):
 
     @rig.requires("opencl")
     def test_a_cleared_environment_is_the_reason(self):
-        profile, stderr = self.stderr_of(f'env -i HOME="$HOME" PATH="$PATH" {PROGRAM}')
+        profile, stderr = self.stderr_of(f'env -i HOME="$HOME" PATH="$PATH" {LASTING_PROGRAM}')
         self.assertEqual(profile.end()["gpu_records"], 0)
         self.assertRegex(stderr, r"process \d+ \(example_opencl\) has loaded libOpenCL\.so\.1\S* without gpuprof's library")
         self.assertIn("its environment has no OPENCL_LAYERS", stderr)
@@ -254,7 +256,7 @@ class Unrecorded(rig.RuntimeTest):
 
     @rig.requires("opencl")
     def test_the_unrecorded_process_is_named_beside_a_recorded_one(self):
-        profile, stderr = self.stderr_of(f'{PROGRAM}; env -i PATH="$PATH" {PROGRAM}')
+        profile, stderr = self.stderr_of(f'{PROGRAM}; env -i PATH="$PATH" {LASTING_PROGRAM}')
         self.assertGreater(profile.end()["gpu_records"], 0)
         self.assertIn("its environment has no OPENCL_LAYERS", stderr)
         self.assertNotIn("empty profile", stderr)
@@ -262,7 +264,7 @@ class Unrecorded(rig.RuntimeTest):
     @rig.requires("opencl", "root", "program:unshare")
     def test_a_library_that_is_hidden_in_the_process_s_namespace_is_the_reason(self):
         # The example may be below /tmp, which the mount hides. So the shell opens the example first.
-        script = 'exec 3<"$0"; mount -t tmpfs none /tmp && exec /proc/self/fd/3 --launches 100'
+        script = 'exec 3<"$0"; mount -t tmpfs none /tmp && exec /proc/self/fd/3 --launches 3000'
         profile, stderr = self.record(["unshare", "-m", "sh", "-c", script, rig.EXAMPLE],
                                       env={**os.environ, "TMPDIR": "/tmp"})
         self.assertEqual(profile.end()["gpu_records"], 0)
@@ -271,7 +273,7 @@ class Unrecorded(rig.RuntimeTest):
 
     @rig.requires("opencl")
     def test_a_backend_that_was_switched_off_is_the_reason(self):
-        _, stderr = self.stderr_of(PROGRAM, "--backend", "cupti")
+        _, stderr = self.stderr_of(LASTING_PROGRAM, "--backend", "cupti")
         self.assertIn("--backend has switched the backend opencl off", stderr)
 
 
