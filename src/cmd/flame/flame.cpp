@@ -73,6 +73,11 @@ class Flame : public Command {
     coverage_.declare(app);
     show_in_help(app, {"--input", "--output", "--svg", "--html", "--inverted", "--time-series", "--from", "--to",
                        "--weight", "--leaf", "--by", "--root", "--hide", "--no-lines"});
+    app.footer(
+        "Weights: sum is GPU time. Of work that overlaps, busy gives the device's time to what started first, and "
+        "exclusive shares it. idle is device time without work, wait the time of calls that wait for a GPU. count, "
+        "samples, bytes copied, bytes allocated (alloc), failed calls and launches whose work was lost (no-work) are "
+        "numbers.");
     app_ = &app;
   }
 
