@@ -89,7 +89,8 @@ Process::Answer Process::ask(const Request& request) {
     } while (!gave_up && !is_readable(socket));
     return !gave_up;
   };
-  bool sent = send_message(socket, request.message, request.fd, Sending::never_waits);
+  const Message numbered(Message().number(failures_).bytes() + request.message.bytes());
+  bool sent = send_message(socket, numbered, request.fd, Sending::never_waits);
   for (int questions = 0; sent && questions <= kMaxQuestions; ++questions) {
     auto received = receive_message(socket, request.most, in_time);
     if (!received) {

@@ -97,6 +97,8 @@ class Server {
   void run() {
     while (auto request = receive_message(socket_, kMaxRequest)) {
       Message fields = std::move(request->message);
+      // A file that ends its reader must not renew the limits. So all readers together get at most twice the limits.
+      budget_.set_limits(symbolize::ReadingLimits().halved(fields.number()));
       const auto what = static_cast<Ask>(fields.number());
       before_ = options_.memory();
       Message rest;

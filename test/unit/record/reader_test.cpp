@@ -335,3 +335,28 @@ TEST_CASE("symbols are found in another process") {
   const UniqueFd empty(::memfd_create("empty", MFD_CLOEXEC));
   CHECK_FALSE(find_symbols(process, empty.get(), {"main"}));
 }
+// A file that ends its reader must not renew the limits.
+TEST_CASE("readers that follow failed ones get less and less of the limits") {
+  for (const uint64_t failures : {0, 23}) {
+    uint64_t starts = 0;
+    symbolize::ReadingBudget budget({}, {});
+    symbolize::ProcessMaps maps(static_cast<uint32_t>(::getpid()), nullptr);
+    RemoteNames names({.start =
+                           [&] {
+                             return starts++ < failures
+                                        ? fork_reader([](int socket) { (void)receive_message(socket, 1000); })
+                                        : start_process();
+                           }},
+                      budget);
+    std::vector<std::shared_ptr<symbolize::MappedFile>> files(failures + 1);
+    for (auto& file : files) {
+      file = std::make_shared<symbolize::MappedFile>();
+      file->fd.reset(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+      REQUIRE(names.find(file, maps, 0, 0).is_elf);
+    }
+    CHECK(starts == failures + 1);
+    CHECK(budget.left_out().files == failures);
+    CHECK((budget.left_out().symbol_tables > 0) == (failures > 0));
+  }
+}
+
