@@ -263,6 +263,24 @@ TEST_CASE("a reader that has ended since its last answer is not blamed on the ne
   }
 }
 
+// nvdisasm starts no programs. A program that was taken over could.
+TEST_CASE("what a stranger has started ends with it, even if the recorder reaps its children first") {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
+  const UniqueFd output(ends[0]);
+  UniqueFd theirs(ends[1]);
+  const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const UniqueFd process = start_stranger(
+      {.program = "/bin/sh", .arguments = {"-c", "sleep 3600 &"}, .data = nothing.get(), .output = theirs.get()});
+  theirs.reset();
+  pollfd ended{process.get(), POLLIN, 0};
+  REQUIRE(::poll(&ended, 1, 60'000) == 1);
+  reap_children();
+  end_stranger(process);
+  pollfd closed{output.get(), POLLIN, 0};
+  CHECK(::poll(&closed, 1, 10'000) == 1);
+}
+
 TEST_CASE("numbers and texts of a message are checked") {
   Message sent;
   sent.number(7).text("name").number(UINT64_MAX);
