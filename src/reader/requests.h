@@ -13,9 +13,8 @@ enum class Ask : uint64_t {
   // Answer: is it ELF; append_frames(); append_left_out().
   names,
   // Finds symbols of a file. Fields: offset of a mapping; names; with the file's descriptor.
-  // Answer: is it ELF; is there a segment at the mapping's offset; its virtual address; for each symbol: index of its
-  // name,
-  // virtual address, size, is it a function, is its code in the file, offset of its code.
+  // Answer: is there a segment at the mapping's offset; its virtual address; for each symbol: index of its name,
+  // virtual address, size, is it a function whose code is in the file, offset of its code.
   symbols,
   // Reads what an unwind table is made from. Only the file's descriptor.
   // Answer: can a table be made; its source (unwind/table_file.h); the file's segments.

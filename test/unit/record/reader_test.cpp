@@ -342,17 +342,6 @@ TEST_CASE("a taken-over reader gets no file that is not ELF") {
   CHECK(found.frames[0].name == "ny");
 }
 
-TEST_CASE("symbols are found in another process") {
-  Process process({});
-  const UniqueFd self(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-  const auto symbols = find_symbols(process, self.get(), {"no such symbol", "main"});
-  REQUIRE(symbols);
-  REQUIRE(symbols->found.size() == 1);
-  CHECK(symbols->found[0].wanted == 1);
-  CHECK(symbols->found[0].code);
-  const UniqueFd empty(::memfd_create("empty", MFD_CLOEXEC));
-  CHECK_FALSE(find_symbols(process, empty.get(), {"main"}));
-}
 // A file that ends its reader must not renew the limits.
 TEST_CASE("readers that follow failed ones get less and less of the limits") {
   for (const uint64_t failures : {0, 23}) {
@@ -378,3 +367,13 @@ TEST_CASE("readers that follow failed ones get less and less of the limits") {
   }
 }
 
+TEST_CASE("symbols are found in another process") {
+  Process process({});
+  const UniqueFd self(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  const auto symbols = find_symbols(process, self.get(), {"no such symbol", "main"});
+  REQUIRE(symbols.found.size() == 1);
+  CHECK(symbols.found[0].wanted == 1);
+  CHECK(symbols.found[0].code);
+  const UniqueFd empty(::memfd_create("empty", MFD_CLOEXEC));
+  CHECK(find_symbols(process, empty.get(), {"main"}).found.empty());
+}
