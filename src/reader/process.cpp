@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/files/safe_open.h"
 #include "base/process/pidfd.h"
 #include "base/process/stranger.h"
 #include "reader/requests.h"
@@ -114,6 +115,10 @@ Process::Answer Process::ask(const Request& request) {
   ++failures_;
   end();
   return {gave_up ? Outcome::gave_up : Outcome::failed, {}};
+}
+
+Process& ProcessPair::of(int file) {
+  return processes_[counts_as_ours(file) ? 1 : 0];
 }
 
 }  // namespace gpuprof::reader

@@ -377,3 +377,19 @@ TEST_CASE("symbols are found in another process") {
   const UniqueFd empty(::memfd_create("empty", MFD_CLOEXEC));
   CHECK(find_symbols(process, empty.get(), {"main"}).found.empty());
 }
+
+TEST_CASE("files that strangers can have written have a reader of their own") {
+  if (::geteuid() != 0) {
+    WARN("skipped: not root, to whom all files count as ours");
+    return;
+  }
+  ProcessPair readers({});
+  const UniqueFd ours(::memfd_create("ours", MFD_CLOEXEC));
+  const UniqueFd theirs(::memfd_create("theirs", MFD_CLOEXEC));
+  REQUIRE((::fchmod(ours.get(), 0644) == 0 && ::fchmod(theirs.get(), 0666) == 0));
+  CHECK(&readers.of(ours.get()) != &readers.of(theirs.get()));
+  REQUIRE(::fchmod(theirs.get(), 0644) == 0);
+  CHECK(&readers.of(ours.get()) == &readers.of(theirs.get()));
+  REQUIRE(::fchown(theirs.get(), 12345, 0) == 0);
+  CHECK(&readers.of(ours.get()) != &readers.of(theirs.get()));
+}
