@@ -95,6 +95,6 @@ Run run_of(const analyze::Aggregate& rows, std::string file, const analyze::Stac
 
 // Reads the profile to its end.
 Result<Run> read_run(profile::Reader& reader, std::string file, const analyze::StackOptions& stacks,
-                     size_t most_frames = kMostPathFrames);
+                     size_t most_frames);
 
 }  // namespace gpuprof::compare

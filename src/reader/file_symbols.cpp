@@ -8,40 +8,35 @@ namespace gpuprof::reader {
 namespace {
 
 constexpr uint64_t kSearchNs = 20'000'000'000;
-constexpr size_t kSymbolBytes = 6 * sizeof(uint64_t);
+constexpr size_t kSymbolBytes = 5 * sizeof(uint64_t);
 constexpr size_t kMaxSymbols = 4096;  // a file has one or two for each name
 
 }  // namespace
 
-std::optional<FileSymbols> find_symbols(Process& process, int fd, const std::vector<std::string_view>& names,
-                                        uint64_t mapping_offset) {
+FileSymbols find_symbols(Process& process, int fd, const std::vector<std::string_view>& names,
+                         uint64_t mapping_offset) {
   Process::Request request{.message = {}, .fd = fd, .time_ns = kSearchNs};
   request.message.number(static_cast<uint64_t>(Ask::symbols)).number(mapping_offset).number(names.size());
   for (const std::string_view name : names) {
     request.message.text(name);
   }
-  auto [outcome, answer] = process.ask(request);
-  if (outcome != Process::Outcome::answered || answer.number() == 0) {
-    return std::nullopt;
-  }
+  // After a failure, the message is empty.
+  Message answer = process.ask(request).message;
   FileSymbols symbols;
   const bool is_mapped = answer.number() != 0;
   const uint64_t mapped = answer.number();
   symbols.mapped = is_mapped ? std::optional(mapped) : std::nullopt;
   for (size_t left = std::min(answer.count(kSymbolBytes), kMaxSymbols); left > 0; --left) {
-    FileSymbol symbol{.wanted = answer.number(), .vaddr = answer.number(), .bytes = answer.number(), .code = {}};
-    const bool is_function = answer.number() != 0;
+    symbolize::ElfSymbol symbol{
+        .wanted = answer.number(), .vaddr = answer.number(), .size = answer.number(), .code = {}};
     const bool has_code = answer.number() != 0;
     const uint64_t code = answer.number();
-    symbol.code = is_function && has_code ? std::optional(code) : std::nullopt;
-    const bool is_known =
-        symbol.code && std::any_of(symbols.found.begin(), symbols.found.end(),
-                                   [&](const FileSymbol& other) { return other.code == symbol.code; });
-    if (symbol.wanted < names.size() && !is_known) {
+    symbol.code = has_code ? std::optional(code) : std::nullopt;
+    if (symbol.wanted < names.size()) {
       symbols.found.push_back(symbol);
     }
   }
-  return answer.ok() ? std::optional(std::move(symbols)) : std::nullopt;
+  return answer.ok() ? symbols : FileSymbols();
 }
 
 }  // namespace gpuprof::reader

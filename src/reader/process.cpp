@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/files/safe_open.h"
 #include "base/process/pidfd.h"
 #include "base/process/stranger.h"
 #include "reader/requests.h"
@@ -89,7 +90,8 @@ Process::Answer Process::ask(const Request& request) {
     } while (!gave_up && !is_readable(socket));
     return !gave_up;
   };
-  bool sent = send_message(socket, request.message, request.fd, Sending::never_waits);
+  const Message numbered(Message().number(failures_).bytes() + request.message.bytes());
+  bool sent = send_message(socket, numbered, request.fd, Sending::never_waits);
   for (int questions = 0; sent && questions <= kMaxQuestions; ++questions) {
     auto received = receive_message(socket, request.most, in_time);
     if (!received) {
@@ -113,6 +115,10 @@ Process::Answer Process::ask(const Request& request) {
   ++failures_;
   end();
   return {gave_up ? Outcome::gave_up : Outcome::failed, {}};
+}
+
+Process& ProcessPair::of(int file) {
+  return processes_[counts_as_ours(file) ? 1 : 0];
 }
 
 }  // namespace gpuprof::reader

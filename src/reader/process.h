@@ -3,6 +3,7 @@
 // wrong answers.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string_view>
@@ -77,6 +78,18 @@ class Process {
   uint64_t generation_ = 0;
   uint64_t failures_ = 0;
   uint64_t memory_ = 0;
+};
+
+// One process for files that only root and gpuprof's user can have written, and another one for all others. So a
+// hostile file cannot falsify answers about the system's files.
+class ProcessPair {
+ public:
+  explicit ProcessPair(const Process::Options& options) : processes_{Process(options), Process(options)} {}
+  // Returns the process that reads this file.
+  Process& of(int file);
+
+ private:
+  std::array<Process, 2> processes_;
 };
 
 }  // namespace gpuprof::reader

@@ -1,5 +1,6 @@
 // What the recorder asks its reader, and the questions that the reader asks in return. Each message begins with one of
-// these numbers. The fields that follow stand at each of them.
+// these numbers. The fields that follow stand at each of them. Process::ask() puts the number of earlier readers that
+// failed before each request.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +9,12 @@ namespace gpuprof::reader {
 
 enum class Ask : uint64_t {
   // Names the code of a mapped file. Fields: free memory, id of the file, is it new, its path, is it ours, offset,
-  // offset of
-  // the mapping; with the file's descriptor if it is new.
+  // offset of the mapping; with the file's descriptor if it is new.
   // Answer: is it ELF; append_frames(); append_left_out().
   names,
   // Finds symbols of a file. Fields: offset of a mapping; names; with the file's descriptor.
-  // Answer: is it ELF; is there a segment at the mapping's offset; its virtual address; for each symbol: index of its
-  // name,
-  // virtual address, size, is it a function, is its code in the file, offset of its code.
+  // Answer: is there a segment at the mapping's offset; its virtual address; for each symbol: index of its name,
+  // virtual address, size, is it a function whose code is in the file, offset of its code.
   symbols,
   // Reads what an unwind table is made from. Only the file's descriptor.
   // Answer: can a table be made; its source (unwind/table_file.h); the file's segments.

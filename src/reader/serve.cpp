@@ -97,6 +97,8 @@ class Server {
   void run() {
     while (auto request = receive_message(socket_, kMaxRequest)) {
       Message fields = std::move(request->message);
+      // A file that ends its reader must not renew the limits. So all readers together get at most twice the limits.
+      budget_.set_limits(symbolize::ReadingLimits().halved(fields.number()));
       const auto what = static_cast<Ask>(fields.number());
       before_ = options_.memory();
       Message rest;
@@ -164,16 +166,13 @@ class Server {
       name = request.text();
     }
     const auto image = ElfImage::parse(ByteSource::file(fd.get()));
-    const auto found = image ? symbolize::find_symbols(*image, names)
-                             : Result<std::vector<symbolize::ElfSymbol>>(std::vector<symbolize::ElfSymbol>());
-    const auto code = image ? image->vaddr_of(mapping_offset, mapping_offset) : std::nullopt;
-    reply.number(image && found ? 1 : 0).number(code ? 1 : 0).number(code.value_or(0));
-    reply.number(found ? found->size() : 0);
-    for (size_t i = 0; found && i < found->size(); ++i) {
-      const symbolize::ElfSymbol& symbol = (*found)[i];
-      reply.number(symbol.wanted).number(symbol.vaddr).number(symbol.size).number(symbol.is_function ? 1 : 0);
-      const auto offset = image->code_offset_of(symbol.vaddr);
-      reply.number(offset ? 1 : 0).number(offset.value_or(0));
+    const auto searched = image ? symbolize::find_symbols(*image, names) : Error{"not an ELF file", ""};
+    const auto found = searched ? *searched : std::vector<symbolize::ElfSymbol>();
+    const auto mapped = image ? image->vaddr_of(mapping_offset, mapping_offset) : std::nullopt;
+    reply.number(mapped ? 1 : 0).number(mapped.value_or(0)).number(found.size());
+    for (const symbolize::ElfSymbol& symbol : found) {
+      reply.number(symbol.wanted).number(symbol.vaddr).number(symbol.size);
+      reply.number(symbol.code ? 1 : 0).number(symbol.code.value_or(0));
     }
   }
 

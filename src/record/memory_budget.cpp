@@ -92,6 +92,15 @@ uint64_t MemoryBudget::room() {
   return used < kReading ? kReading - used : 0;
 }
 
+bool MemoryBudget::admit_process() {
+  look();
+  if (is_full() || written_.load(std::memory_order_relaxed) >= kWritten) {
+    leave_out();
+    return false;
+  }
+  return true;
+}
+
 bool MemoryBudget::admit_written(size_t bytes) {
   if (written_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= kWritten) {
     return true;

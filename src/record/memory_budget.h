@@ -43,12 +43,13 @@ class MemoryBudget {
 
   // Returns whether a new detail may be stored. If not, counts the detail in left_out().
   bool admit();
+  // Reads the meter. Returns whether another process may be recorded. If not, counts it in left_out() as one detail.
+  bool admit_process();
   // Reads the meter. Returns how many more bytes the recorder may use to read files.
   uint64_t room();
   // Returns whether this many more bytes may be written about processes. If not, counts them in left_out() as one
   // detail.
   bool admit_written(size_t bytes);
-  [[nodiscard]] bool has_written_all() const { return written_.load(std::memory_order_relaxed) >= kWritten; }
   void leave_out() { left_out_.fetch_add(1, std::memory_order_relaxed); }
   [[nodiscard]] uint64_t left_out() const { return left_out_.load(std::memory_order_relaxed); }
 

@@ -313,7 +313,8 @@ class Session {
   std::optional<rlimit> file_limit_;
   std::vector<int> default_signals_ = ignore_write_signals();
   std::shared_ptr<MemoryBudget> memory_ = std::make_shared<MemoryBudget>();
-  std::shared_ptr<backend::SourceIds> source_ids_ = std::make_shared<backend::SourceIds>();
+  std::shared_ptr<backend::SourceIds> source_ids_ =
+      std::make_shared<backend::SourceIds>([memory = memory_] { return memory->admit_process(); });
   backend::Backends backends_;
 
   std::optional<TargetUser> user_;

@@ -12,6 +12,14 @@ constexpr uint64_t kSymbolMemory = 48;  // bytes per symbol, for the two copies 
 
 }  // namespace
 
+ReadingLimits ReadingLimits::halved(uint64_t times) const {
+  ReadingLimits less = *this;
+  for (uint64_t* limit : {&less.checksum_bytes, &less.debug_info_bytes, &less.others_debug_info_bytes, &less.symbols}) {
+    *limit = times < 64 ? *limit >> times : 0;
+  }
+  return less;
+}
+
 uint64_t ReadingBudget::take_part(uint64_t& used, uint64_t limit, uint64_t wanted, uint64_t most, uint64_t& left_out) {
   const uint64_t given = std::min({wanted, limit - used, most});
   used += given;

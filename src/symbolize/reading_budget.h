@@ -23,6 +23,9 @@ struct ReadingLimits {
   uint64_t time_after_end_ns = 30'000'000'000;
   // Total time of debuginfod requests; not part of time_after_end_ns.
   uint64_t download_ns = uint64_t{120} * 1000000000;
+
+  // The limits for files and memory, divided by two this many times.
+  [[nodiscard]] ReadingLimits halved(uint64_t times) const;
 };
 
 class ReadingBudget {
@@ -33,6 +36,9 @@ class ReadingBudget {
   // `room` may be empty in tests, for unlimited memory. It has no default, so that no parser forgets the session's
   // budget.
   ReadingBudget(const ReadingLimits& limits, Headroom room) : limits_(limits), room_(std::move(room)) {}
+
+  // Call it before the budget is used.
+  void set_limits(const ReadingLimits& limits) { limits_ = limits; }
 
   [[nodiscard]] uint64_t room() const { return room_ ? room_() : UINT64_MAX; }
 

@@ -141,7 +141,7 @@ const compare::Run& small_run() {
         "WORK;1;1;1;0;1;0;0;0;1;0;kernel;2;0\nGPU;0;1;2;100;50;50;5000;0;0\n";
     auto reader = profile::Reader::open_text(kProfile, "small");
     require(static_cast<bool>(reader));
-    auto read = compare::read_run(*reader, "small", {});
+    auto read = compare::read_run(*reader, "small", {}, compare::kMostPathFrames);
     require(static_cast<bool>(read) && read->total.ns == 100);
     return std::move(read).value();
   }();

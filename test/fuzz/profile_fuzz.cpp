@@ -69,7 +69,7 @@ void require_sums(const analyze::Aggregate& rows) {
 }
 
 analyze::Weight folded(const analyze::Aggregate& rows, analyze::Measure measure, bool lines) {
-  return analyze::fold(rows, {.measure = measure, .stacks = {.lines = lines}}).tree.total();
+  return analyze::fold(rows, {.stacks = {.lines = lines}, .measure = measure}).tree.total();
 }
 
 void require_folded_sums(const analyze::Aggregate& rows, bool lines) {

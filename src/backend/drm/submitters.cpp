@@ -92,7 +92,7 @@ Submitters::Submitter& Submitters::submitter(uint32_t pid, uint64_t image) {
     }
     before.replaced = true;
   }
-  return make(pid, image);
+  return recording_.ids.admit_process() ? make(pid, image) : submitters_.at(unknown_source());
 }
 
 Submitters::Submitter& Submitters::make(uint32_t pid, uint64_t image) {
@@ -219,6 +219,7 @@ uint64_t Submitters::stack(Submitter& of, uint64_t id) {
 
 Job Submitters::launch(const gpuprof_drm_queued& queued) {
   Submitter& of = submitter(queued.pid, queued.image);
+  const uint32_t tid = of.pid == 0 ? 0 : queued.tid;  // a process that is not admitted has no threads and no stacks
   Job job;
   job.source = of.id;
   job.correlation = ++last_correlation_;
@@ -228,9 +229,9 @@ Job Submitters::launch(const gpuprof_drm_queued& queued) {
   job.stream = stream(of, queued, job);
   job.name_id = name(of, job_name(text_of(queued.driver), text_of(queued.ring)));
   recording_.sink.on_launch(of.id, {.correlation = job.correlation,
-                                    .stack = queued.tid == 0 ? 0 : stack(of, queued.stack),
+                                    .stack = tid == 0 ? 0 : stack(of, queued.stack),
                                     .time_ns = queued.job.time_ns,
-                                    .tid = queued.tid,
+                                    .tid = tid,
                                     .range = 0,
                                     .thread = text_of(queued.thread)});
   ++of.counters.launches;

@@ -84,7 +84,8 @@ class Submitters {
   uint32_t device_number(std::string_view bus);
   // Like device_number(), and reports the device to the source.
   uint32_t device_of(SourceId source, std::string_view bus, std::string_view driver);
-  // Returns the source for events of unknown processes. It exists until the recording ends.
+  // Returns the source for events of unknown processes, and of processes that the recording does not admit. It exists
+  // until the recording ends.
   SourceId unknown_source();
   void lose(SourceId source, unsigned reason, uint64_t count);  // `reason` is an enum gpuprof_loss
   void count_failed(SourceId source);

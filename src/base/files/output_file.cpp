@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -100,6 +101,18 @@ Result<std::string> temporary_name(const std::string& entry) {
   return entry.substr(0, kMaxTemporaryStart) + suffix;
 }
 
+// Returns the name of a descriptor's file for messages. While `check` records, its file has a temporary name.
+std::string shown_name(int descriptor, const std::string& name) {
+  constexpr size_t kSuffix = std::string_view(".new.0123456789abcdef").size();
+  struct stat info {};
+  if (descriptor <= STDERR_FILENO || ::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink == 0) {
+    return name == "-" ? "stdout" : name;
+  }
+  const std::string path = real_path(descriptor);
+  const size_t end = path.size() - std::min(path.size(), kSuffix);
+  return path.compare(end, 5, ".new.") == 0 ? path.substr(0, end) : path;
+}
+
 }  // namespace
 
 Result<OutputFile> OutputFile::open(const std::string& name, const OutputOptions& options) {
@@ -112,7 +125,7 @@ Result<OutputFile> OutputFile::open(const std::string& name, const OutputOptions
     return folder ? open_in(*folder, name, options)
                   : Error{"cannot write " + name + ": " + folder.error().message, folder.error().hint};
   }
-  const std::string shown = name == "-" ? "stdout" : name;
+  const std::string shown = shown_name(*descriptor, name);
   auto fd = duplicate_for_writing(*descriptor, shown);
   RETURN_IF_ERROR(fd);
   if (*descriptor > STDERR_FILENO) {

@@ -25,6 +25,7 @@
 #include <utility>
 
 #include "base/files/safe_open.h"
+#include "base/process/children.h"
 #include "base/process/close_range.h"
 #include "base/process/pidfd.h"
 #include "base/process/system_calls_x86_64.h"
@@ -33,6 +34,8 @@ namespace gpuprof {
 namespace {
 
 constexpr uid_t kNobody = 65534;
+constexpr size_t kMostOwnThreads = 4096;
+constexpr size_t kMostOwnChildren = 4096;
 
 // What no stranger may do: act on other processes, connect, change files, change its rights, reach drivers, load code
 // into the kernel.
@@ -357,6 +360,7 @@ UniqueFd start_stranger(const StrangerProgram& program) {
   }
   words.push_back(nullptr);
   const std::array<const char*, 2> environment = {"LC_ALL=C", nullptr};
+  const std::lock_guard lock(started_mutex);  // reap_children() must not see the process before it is in the list
   const pid_t pid = ::fork();
   if (pid > 0) {
     UniqueFd process = open_pidfd(pid);
@@ -365,7 +369,6 @@ UniqueFd start_stranger(const StrangerProgram& program) {
       ::waitpid(pid, nullptr, 0);
       return process;
     }
-    const std::lock_guard lock(started_mutex);
     started.emplace_back(process.get(), pid);
     return process;
   }
@@ -395,29 +398,36 @@ bool is_stranger(pid_t pid) {
   return std::any_of(started.begin(), started.end(), [pid](const auto& one) { return one.second == pid; });
 }
 
-void end_stranger(const UniqueFd& process) {
-  pid_t pid = 0;
-  {
-    const std::lock_guard lock(started_mutex);
-    const auto known = std::find_if(started.begin(), started.end(),
-                                    [&process](const auto& one) { return one.first == process.get(); });
-    if (known != started.end()) {
-      pid = known->second;
-      started.erase(known);
-    }
+bool reap_children() {
+  siginfo_t info{};
+  if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
+    return false;
   }
-  // Waits for the pidfd and not for the pid: the main thread reaps every child that ends, and another process may
-  // then get the pid. As long as nobody has reaped the process, its process group is its own.
+  size_t tasks = kMostOwnThreads;
+  std::vector<pid_t> children;
+  add_children("/proc", ::getpid(), UINT64_MAX, {tasks, kMostOwnChildren}, children);
+  bool others = children.empty();  // the kernel does not list them
+  for (const pid_t child : children) {
+    others |= !is_stranger(child) && ::waitpid(child, nullptr, WNOHANG) == 0;
+  }
+  return others;
+}
+
+void end_stranger(const UniqueFd& process) {
   siginfo_t info{};
   const auto fd = static_cast<id_t>(process.get());
   // Without CAP_KILL, root may not signal the process. It ends by itself, and waiting for that could take long.
-  if (::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0) != 0 && errno == EPERM) {
-    return;
+  const bool may_kill = ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0) == 0 || errno != EPERM;
+  // As long as nobody has reaped the process, its process group is its own.
+  const bool has_ended = may_kill && ::waitid(static_cast<idtype_t>(P_PIDFD), fd, &info, WEXITED | WNOWAIT) == 0;
+  if (has_ended) {
+    ::kill(-info.si_pid, SIGKILL);
   }
-  if (pid > 0 && ::waitid(static_cast<idtype_t>(P_PIDFD), fd, &info, WEXITED | WNOWAIT) == 0) {
-    ::kill(-pid, SIGKILL);
+  const std::lock_guard lock(started_mutex);
+  if (has_ended) {
+    ::waitid(static_cast<idtype_t>(P_PIDFD), fd, &info, WEXITED);
   }
-  ::waitid(static_cast<idtype_t>(P_PIDFD), fd, &info, WEXITED);
+  std::erase_if(started, [&process](const auto& one) { return one.first == process.get(); });
 }
 
 }  // namespace gpuprof

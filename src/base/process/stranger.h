@@ -50,6 +50,10 @@ UniqueFd start_stranger(const StrangerProgram& program);
 // Returns whether start_stranger() has started the process. It is no process of a recording. Thread-safe.
 bool is_stranger(pid_t pid);
 
+// Reaps the children of gpuprof that have ended. Skips those of start_stranger(): end_stranger() reaps them, because a
+// process's group can be killed only before that. Returns whether other children run.
+bool reap_children();
+
 // Kills the process, and waits for its end if it may be killed. Close the other end of `data` before, so that gpuprof's
 // own readers end in any case.
 void end_stranger(const UniqueFd& process);

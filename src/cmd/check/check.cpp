@@ -273,7 +273,7 @@ class Check final : public Command {
   Runs read_recorded(RunReader& reader, std::vector<RunFile>& files, std::vector<std::string>& failures) {
     Runs runs;
     for (RunFile& file : files) {
-      auto run = reader.read(file);
+      auto run = reader.read(file, files.size());
       if (run) {
         runs.push_back(std::move(*run));
       } else {

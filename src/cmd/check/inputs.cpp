@@ -49,7 +49,7 @@ std::vector<RunFile> named_files(const std::vector<std::string>& paths) {
   return files;
 }
 
-Result<compare::Run> RunReader::read_one(RunFile& named) {
+Result<compare::Run> RunReader::read_one(RunFile& named, size_t most_frames) {
   auto fd = named.open();
   RETURN_IF_ERROR(fd);
   const std::string file = input_name(named.path);
@@ -58,7 +58,7 @@ Result<compare::Run> RunReader::read_one(RunFile& named) {
   named.id = opened_.back();
   const std::string identity = "file " + std::to_string(named.id.device) + " " + std::to_string(named.id.inode);
   RETURN_IF_ERROR(reject_copy(file, {identity}));
-  auto run = compare::read_run(*reader, file, stacks_);
+  auto run = compare::read_run(*reader, file, stacks_, most_frames);
   if (!run) {
     return run;
   }
@@ -73,15 +73,15 @@ Result<compare::Run> RunReader::read_one(RunFile& named) {
   return run;
 }
 
-Result<compare::Run> RunReader::read(RunFile& file) {
-  auto run = read_one(file);
+Result<compare::Run> RunReader::read(RunFile& file, size_t side) {
+  auto run = read_one(file, compare::kMostPathFrames / 2 / side);
   return run ? std::move(run) : Result<compare::Run>(unusable(std::move(run).error()));
 }
 
 Result<std::vector<compare::Run>> RunReader::read(std::vector<RunFile>& files) {
   std::vector<compare::Run> runs;
   for (RunFile& file : files) {
-    auto run = read(file);
+    auto run = read(file, files.size());
     RETURN_IF_ERROR(run);
     runs.push_back(std::move(*run));
   }

@@ -35,11 +35,12 @@ class RunReader {
  public:
   RunReader(analyze::StackOptions stacks, std::vector<FileId>& opened) : stacks_(std::move(stacks)), opened_(opened) {}
 
-  Result<compare::Run> read(RunFile& file);
+  // `side`: how many runs are on the side of this one. They share half of the limit for frames.
+  Result<compare::Run> read(RunFile& file, size_t side);
   Result<std::vector<compare::Run>> read(std::vector<RunFile>& files);
 
  private:
-  Result<compare::Run> read_one(RunFile& file);
+  Result<compare::Run> read_one(RunFile& file, size_t most_frames);
   // `identities` are texts that identify the file, or the recordings in it.
   Status reject_copy(const std::string& file, const std::set<std::string>& identities);
 

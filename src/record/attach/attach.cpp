@@ -58,8 +58,7 @@ std::vector<ProbePoint> find_points(const symbolize::ProcessMaps& maps,
     if (names.empty()) {
       continue;
     }
-    const auto symbols = reader::find_symbols(reader, mapping.file->fd.get(), names);
-    for (const reader::FileSymbol& symbol : symbols ? symbols->found : std::vector<reader::FileSymbol>()) {
+    for (const symbolize::ElfSymbol& symbol : reader::find_symbols(reader, mapping.file->fd.get(), names).found) {
       if (symbol.code) {
         const backend::LaunchFunction& wanted = candidates[symbol.wanted];
         points.push_back({mapping.file, *symbol.code, wanted.symbol, wanted.outer});
@@ -100,9 +99,8 @@ bool has_function(const symbolize::ProcessMaps& maps, std::string_view library, 
       return false;
     }
     reader::Process reader({});
-    const auto symbols = reader::find_symbols(reader, mapping.file->fd.get(), {function});
-    return symbols && std::any_of(symbols->found.begin(), symbols->found.end(),
-                                  [](const reader::FileSymbol& symbol) { return symbol.code.has_value(); });
+    const auto found = reader::find_symbols(reader, mapping.file->fd.get(), {function}).found;
+    return std::any_of(found.begin(), found.end(), [](const auto& symbol) { return symbol.code.has_value(); });
   });
 }
 

@@ -215,9 +215,8 @@ Status check_process(uint32_t pid) {
 uint64_t symbol_address(const symbolize::ProcessMaps& maps, const symbolize::MappedFile& file, std::string_view symbol,
                         const std::function<bool()>& stop) {
   reader::Process reader({.goes_on = [&stop] { return !stop || !stop(); }});
-  const auto symbols =
-      file.fd ? reader::find_symbols(reader, file.fd.get(), {symbol}) : std::optional<reader::FileSymbols>();
-  for (const reader::FileSymbol& one : symbols ? symbols->found : std::vector<reader::FileSymbol>()) {
+  const auto symbols = file.fd ? reader::find_symbols(reader, file.fd.get(), {symbol}) : reader::FileSymbols();
+  for (const symbolize::ElfSymbol& one : symbols.found) {
     for (const symbolize::Mapping& mapping : maps.mappings()) {
       if (one.code && mapping.file.get() == &file && *one.code >= mapping.offset &&
           *one.code - mapping.offset < mapping.end - mapping.start) {

@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "base/files/safe_open.h"
 #include "base/log.h"
 #include "base/text/hints.h"
 #include "reader/remote_tables.h"
@@ -33,16 +32,12 @@ BpfProcesses::BpfProcesses(bpf_object* object, bool finds_python)
     : tables_(maps_of(object), unwind::TableCache::default_directory(),
               std::make_unique<reader::RemoteTables>(reader_options(), kTablesInParallel),
               [this] { return goes_on(); }),
-      readers_{reader::Process(reader_options()), reader::Process(reader_options())},
+      readers_(reader_options()),
       loader_(bpf_object__find_program_by_name(object, "on_loader")),
       finds_python_(finds_python) {}
 
 reader::Process::Options BpfProcesses::reader_options() const {
   return {.goes_on = [this] { return goes_on(); }};
-}
-
-reader::Process& BpfProcesses::reader_of(const symbolize::MappedFile& file) {
-  return readers_[counts_as_ours(file.fd.get()) ? 1 : 0];
 }
 
 // When a recording of a running process begins, the main thread itself makes tables, and has not read its signals yet.
@@ -66,7 +61,7 @@ void BpfProcesses::find_python(const symbolize::ProcessMaps& maps) {
   if (interpreter == nullptr) {
     return;
   }
-  if (const auto python = read_interpreter(reader_of(*interpreter->file), maps, *interpreter)) {
+  if (const auto python = read_interpreter(readers_.of(interpreter->file->fd.get()), maps, *interpreter)) {
     tables_.on_python(maps.pid(), python->layout, python->threads);
   }
 }
@@ -88,7 +83,7 @@ void BpfProcesses::watch_loader(const symbolize::ProcessMaps& maps) {
     }
     loader.device = file->device;
     loader.inode = file->inode;
-    const auto probe = find_loader_probe(reader_of(*file), file->fd.get());
+    const auto probe = find_loader_probe(readers_.of(file->fd.get()), file->fd.get());
     auto link = probe ? attach_uprobe(loader_, "/proc/self/fd/" + std::to_string(file->fd.get()), probe->file_offset,
                                       static_cast<pid_t>(maps.pid()), probe->state)
                       : Result<BpfLink>(Error{"no _dl_debug_state in " + file->path, ""});

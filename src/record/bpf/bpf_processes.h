@@ -4,7 +4,6 @@
 
 #include <bpf/libbpf.h>
 
-#include <array>
 #include <atomic>
 #include <mutex>
 #include <unordered_map>
@@ -45,14 +44,10 @@ class BpfProcesses final : public ProcessListener {
   [[nodiscard]] reader::Process::Options reader_options() const;
   [[nodiscard]] bool goes_on() const;
 
-  reader::Process& reader_of(const symbolize::MappedFile& file);
-
   std::atomic<bool> ending_ = false;
   std::atomic<bool> in_main_thread_ = false;  // on_process() runs there
   BpfTables tables_;
-  // For hostile files, and for files of root and gpuprof's user: a false answer about the system's loader would place a
-  // probe in other processes.
-  std::array<reader::Process, 2> readers_;
+  reader::ProcessPair readers_;  // a false answer about the system's loader would place a probe in other processes
   bpf_program* loader_;
   bool finds_python_;
   std::unordered_map<uint32_t, Loader> loaders_;

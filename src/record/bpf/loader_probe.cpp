@@ -20,12 +20,9 @@ bool is_loader(std::string_view path) {
 
 std::optional<LoaderProbe> find_loader_probe(reader::Process& reader, int fd) {
   const auto symbols = reader::find_symbols(reader, fd, {"_dl_debug_state", "_r_debug"});
-  if (!symbols) {
-    return std::nullopt;
-  }
-  const reader::FileSymbol* function = nullptr;
-  const reader::FileSymbol* debug = nullptr;
-  for (const reader::FileSymbol& symbol : symbols->found) {
+  const symbolize::ElfSymbol* function = nullptr;
+  const symbolize::ElfSymbol* debug = nullptr;
+  for (const symbolize::ElfSymbol& symbol : symbols.found) {
     (symbol.wanted == notice ? function : debug) = &symbol;
   }
   if (function == nullptr || debug == nullptr || !function->code) {

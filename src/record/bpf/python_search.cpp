@@ -26,10 +26,10 @@ class Interpreter {
       : maps_(maps) {
     const auto symbols =
         reader::find_symbols(reader, mapping.file->fd.get(), {kNames.begin(), kNames.end()}, mapping.offset);
-    if (symbols && symbols->mapped) {
-      for (const reader::FileSymbol& symbol : symbols->found) {
-        addresses_[symbol.wanted] = symbol.vaddr + mapping.start - *symbols->mapped;
-        sizes_[symbol.wanted] = symbol.bytes;
+    if (symbols.mapped) {
+      for (const symbolize::ElfSymbol& symbol : symbols.found) {
+        addresses_[symbol.wanted] = symbol.vaddr + mapping.start - *symbols.mapped;
+        sizes_[symbol.wanted] = symbol.size;
       }
     }
   }

@@ -171,9 +171,8 @@ std::shared_ptr<ProcessGuard> Channel::guard_of(const Caller& caller) {
 }
 
 bool Channel::admits(uint32_t pid) {
-  options_.memory->look();
   const bool many = sources_.size() >= kMaxSources;
-  if (!many && !options_.memory->is_full() && !options_.memory->has_written_all()) {
+  if (!many && options_.memory->admit_process()) {
     return true;
   }
   ++refused_;

@@ -74,7 +74,7 @@ void Producers::on_source(backend::SourceId id, uint32_t pid, std::string_view b
   source.pid = pid;
   source.backend = backend;
   source.image = &processes_.on_source(pid, backend);
-  memory_->admit_written(kRowBytes);  // Channel accepts no processes above the limit
+  memory_->admit_written(kRowBytes);  // above the limit, MemoryBudget admits no processes
 }
 
 void Producers::on_name(Source& source, uint32_t name_id, std::string_view text) {

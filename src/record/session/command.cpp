@@ -2,41 +2,16 @@
 
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/process/children.h"
 #include "base/process/stranger.h"
 #include "record/session/timing.h"
 
 namespace gpuprof::record {
-namespace {
-
-constexpr size_t kMaxOwnThreads = 4096;
-constexpr size_t kMaxOwnChildren = 4096;
-
-// Orphans of the command are children, too. The processes that read files for the recorder do not count.
-bool have_children() {
-  pid_t ended = 0;
-  do {
-    ended = ::waitpid(-1, nullptr, WNOHANG);
-  } while (ended > 0);
-  if (ended < 0) {
-    return false;
-  }
-  size_t tasks = kMaxOwnThreads;
-  std::vector<pid_t> children;
-  add_children("/proc", ::getpid(), UINT64_MAX, {tasks, kMaxOwnChildren}, children);
-  return children.empty() || !std::all_of(children.begin(), children.end(), is_stranger);
-}
-
-}  // namespace
 
 Status Command::start(const TargetSpec& spec, const std::optional<TargetUser>& user, const backend::LaunchEnv& env,
                       const sigset_t& original_mask) {
@@ -65,7 +40,7 @@ bool Command::had_ended() {
 }
 
 bool Command::has_live_processes(Channel& channel) {
-  const bool children = have_children();
+  const bool children = reap_children();  // orphans of the command are children, too
   const uint64_t now = monotonic_ns();
   if (channel.live_sources() == 0 && !channel.expects_callers()) {
     return children && now < linger_until_ns_;

@@ -69,7 +69,10 @@ class Search {
     if (match == wanted_.end() || ++matches_ > kMaxMatches) {
       return;
     }
-    found_.push_back({match->second, symbol.st_value, symbol.st_size, is_function});
+    const auto code = is_function ? image_.code_offset_of(symbol.st_value) : std::nullopt;
+    if (!code || std::none_of(found_.begin(), found_.end(), [&](const ElfSymbol& one) { return one.code == code; })) {
+      found_.push_back({match->second, symbol.st_value, symbol.st_size, code});
+    }
   }
 
   const ElfImage& image_;
@@ -110,11 +113,8 @@ Result<std::vector<ElfFunction>> find_functions(const ByteSource& file, const st
   RETURN_IF_ERROR(symbols);
   std::vector<ElfFunction> functions;
   for (const ElfSymbol& symbol : *symbols) {
-    const std::optional<uint64_t> offset = symbol.is_function ? image->code_offset_of(symbol.vaddr) : std::nullopt;
-    const bool known = !offset || std::any_of(functions.begin(), functions.end(),
-                                              [&](const ElfFunction& other) { return other.file_offset == *offset; });
-    if (!known) {
-      functions.push_back({symbol.wanted, *offset});
+    if (symbol.code) {
+      functions.push_back({symbol.wanted, *symbol.code});
     }
   }
   return functions;

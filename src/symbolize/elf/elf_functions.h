@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,10 +23,10 @@ struct ElfSymbol {  // a function or an object
   size_t wanted = 0;
   uint64_t vaddr = 0;
   uint64_t size = 0;
-  bool is_function = false;
+  std::optional<uint64_t> code;  // file offset of a function's code; nullopt: an object, or its code is not in the file
 };
 
-// Searches .symtab and .dynsym of the file `fd`. Returns each (name, offset) once, and ignores undefined symbols.
+// Searches .symtab and .dynsym of the file `fd`. Returns each function's code once, and ignores undefined symbols.
 // Reads the file without mapping it, because the target may truncate it at any time. The work is bounded for hostile
 // files. If `stop` returns true, the search ends with an error.
 Result<std::vector<ElfFunction>> find_functions(int fd, const std::vector<std::string_view>& names,

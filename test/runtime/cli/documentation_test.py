@@ -2,6 +2,7 @@
 """Checks that docs/cli.md, the manual pages and the shell completions list exactly the commands and options of gpuprof. groff
 reads the pages; the shells themselves run the completions."""
 
+import glob
 import os
 import re
 import shutil
@@ -58,6 +59,16 @@ class Documentation(rig.RuntimeTest):
         self.assertEqual(options_in(text) - set().union(*self.options().values()) - COMMON, set())
         for command in re.findall(r'^\.\\" part (\w+) ', text, re.M):
             self.assertIn(command, [*self.commands(), "gpuprof"])
+
+    def test_the_format_describes_each_key_that_drm_adds(self):
+        page = self.read("src/profile/FORMAT.md")
+        names = set()
+        for file in glob.glob(f"{rig.SOURCE}/src/backend/drm/**/*.cpp", recursive=True):
+            code = self.read(os.path.relpath(file, rig.SOURCE))
+            names.update(re.findall(r'(?:"drm\.|report_count\(\s*")([a-z_.]+)[="]', code))
+        self.assertLessEqual({"stalls.ends_inferred", "batches.lost", "kernels_not_listed"}, names)
+        for name in names:
+            self.assertRegex(page, rf"\bdrm\.{re.escape(name)}[`<]|`{name.removeprefix('stalls.')}`")
 
     def test_manual_pages_have_every_option(self):
         main = self.gpuprof("manual")

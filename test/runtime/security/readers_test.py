@@ -56,6 +56,7 @@ ENDLESS = 4 << 20
 CLOSED = {141, -signal.SIGPIPE}  # exit statuses after a closed pipe: a shell's, and the signal itself
 ALLOWED = {0, 1, 4} | CLOSED  # success; bad input that the message names; nothing that matches
 NO_RANKS = 2
+INCONCLUSIVE = 125
 
 
 class Outcome:
@@ -150,11 +151,14 @@ class Readers(unittest.TestCase):
 
     def test_the_runs_of_a_comparison_share_one_limit(self):
         with tempfile.TemporaryDirectory() as folder:
-            names = [os.path.join(folder, f"{i}.txt") for i in range(4)]
+            names = [os.path.join(folder, f"{i}.txt") for i in range(8)]
             for name in names:
                 with open(name, "w", encoding="ascii") as file:
                     file.write(hostile_profiles.captures())
-            self.run_one("several captures", "diff", names)
+            self.run_one("several captures", "diff", names[:4])
+            outcome = Outcome(["check", *names[:4], "--", *names[4:]])  # check rejects copies
+            self.assertEqual((outcome.late, outcome.status), (False, INCONCLUSIVE), outcome.errors)
+            self.assertLess(outcome.memory, GIBIBYTE)
 
     def test_sums_at_the_end_of_64_bits_are_exact(self):
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:

@@ -52,7 +52,8 @@ struct Sink final : EventSink {
 
 struct Fixture {
   Sink sink;
-  SourceIds ids;
+  bool admits = true;
+  SourceIds ids{[this] { return admits; }};
   gpuprof::backend::SamplingOptions sampling;
   Submitters submitters{{.sink = sink, .ids = ids, .root = 1, .sampling = sampling}, "drm", "/nonexistent"};
 };
@@ -92,6 +93,17 @@ TEST_CASE_METHOD(Fixture, "a process known only by its client is the process tha
   CHECK(of_another_program.source != by_itself.source);
   CHECK(sink.sources.size() == 2);
   CHECK(submitters.pid_of(by_itself.source) == 7);
+}
+
+TEST_CASE_METHOD(Fixture, "beyond the limit of processes, jobs of new processes belong to no process") {
+  const Job before = submitters.launch(queued(7, 8, 1));
+  admits = false;
+  CHECK(submitters.launch(queued(7, 8, 1)).source == before.source);
+  for (uint32_t pid = 100; pid < 200; ++pid) {
+    CHECK(submitters.launch(queued(pid, pid, 1)).source == submitters.unknown_source());
+  }
+  CHECK(sink.sources.size() == 2);
+  CHECK(sink.launches.back().second == 0);
 }
 
 TEST_CASE_METHOD(Fixture, "a job without a thread has no stack, and its stack is not counted as lost") {

@@ -240,6 +240,18 @@ TEST_CASE("descriptors are found by names such as /dev/stdout") {
   CHECK(refuses("/dev/fd/987654", "closed"));
 }
 
+TEST_CASE("messages name the file of a descriptor, without the end of its temporary name") {
+  const Folder folder;
+  auto file = OutputFile::open(folder / "run-1.txt", kKeepOld);
+  REQUIRE(file);
+  const UniqueFd fd = file->take_fd();
+  const auto through = OutputFile::open("/dev/fd/" + std::to_string(fd.get()), kKeepOld);
+  REQUIRE(through);
+  CHECK(through->name() == folder / "run-1.txt");
+  REQUIRE(file->commit());
+  CHECK(OutputFile::open("/dev/fd/" + std::to_string(fd.get()), kKeepOld)->name() == folder / "run-1.txt");
+}
+
 TEST_CASE("devices and pipes are written to directly") {
   const Folder folder;
   CHECK(write_output("/dev/null", "x"));

@@ -14,7 +14,7 @@ namespace {
 Run run_of_text(const std::string& text) {
   auto reader = test::open_text("GPUPROF;3.0\n" + text);
   REQUIRE(reader);
-  auto run = compare::read_run(*reader, "p.txt", {});
+  auto run = compare::read_run(*reader, "p.txt", {}, compare::kMostPathFrames);
   INFO((run ? std::string() : run.error().message));
   REQUIRE(run);
   return std::move(run).value();

@@ -37,7 +37,7 @@ Run run_of(const std::vector<Counts>& counts, const std::string& more = "", int 
   }
   auto reader = test::open_text(text + more);
   REQUIRE(reader);
-  auto run = compare::read_run(*reader, "p.txt", {});
+  auto run = compare::read_run(*reader, "p.txt", {}, compare::kMostPathFrames);
   REQUIRE(run);
   return std::move(run).value();
 }

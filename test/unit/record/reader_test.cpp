@@ -263,6 +263,24 @@ TEST_CASE("a reader that has ended since its last answer is not blamed on the ne
   }
 }
 
+// nvdisasm starts no programs. A program that was taken over could.
+TEST_CASE("what a stranger has started ends with it, even if the recorder reaps its children first") {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
+  const UniqueFd output(ends[0]);
+  UniqueFd theirs(ends[1]);
+  const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const UniqueFd process = start_stranger(
+      {.program = "/bin/sh", .arguments = {"-c", "sleep 3600 &"}, .data = nothing.get(), .output = theirs.get()});
+  theirs.reset();
+  pollfd ended{process.get(), POLLIN, 0};
+  REQUIRE(::poll(&ended, 1, 60'000) == 1);
+  reap_children();
+  end_stranger(process);
+  pollfd closed{output.get(), POLLIN, 0};
+  CHECK(::poll(&closed, 1, 10'000) == 1);
+}
+
 TEST_CASE("numbers and texts of a message are checked") {
   Message sent;
   sent.number(7).text("name").number(UINT64_MAX);
@@ -324,14 +342,54 @@ TEST_CASE("a taken-over reader gets no file that is not ELF") {
   CHECK(found.frames[0].name == "ny");
 }
 
+// A file that ends its reader must not renew the limits.
+TEST_CASE("readers that follow failed ones get less and less of the limits") {
+  for (const uint64_t failures : {0, 23}) {
+    uint64_t starts = 0;
+    symbolize::ReadingBudget budget({}, {});
+    symbolize::ProcessMaps maps(static_cast<uint32_t>(::getpid()), nullptr);
+    RemoteNames names({.start =
+                           [&] {
+                             return starts++ < failures
+                                        ? fork_reader([](int socket) { (void)receive_message(socket, 1000); })
+                                        : start_process();
+                           }},
+                      budget);
+    std::vector<std::shared_ptr<symbolize::MappedFile>> files(failures + 1);
+    for (auto& file : files) {
+      file = std::make_shared<symbolize::MappedFile>();
+      file->fd.reset(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+      REQUIRE(names.find(file, maps, 0, 0).is_elf);
+    }
+    CHECK(starts == failures + 1);
+    CHECK(budget.left_out().files == failures);
+    CHECK((budget.left_out().symbol_tables > 0) == (failures > 0));
+  }
+}
+
 TEST_CASE("symbols are found in another process") {
   Process process({});
   const UniqueFd self(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
   const auto symbols = find_symbols(process, self.get(), {"no such symbol", "main"});
-  REQUIRE(symbols);
-  REQUIRE(symbols->found.size() == 1);
-  CHECK(symbols->found[0].wanted == 1);
-  CHECK(symbols->found[0].code);
+  REQUIRE(symbols.found.size() == 1);
+  CHECK(symbols.found[0].wanted == 1);
+  CHECK(symbols.found[0].code);
   const UniqueFd empty(::memfd_create("empty", MFD_CLOEXEC));
-  CHECK_FALSE(find_symbols(process, empty.get(), {"main"}));
+  CHECK(find_symbols(process, empty.get(), {"main"}).found.empty());
+}
+
+TEST_CASE("files that strangers can have written have a reader of their own") {
+  if (::geteuid() != 0) {
+    WARN("skipped: not root, to whom all files count as ours");
+    return;
+  }
+  ProcessPair readers({});
+  const UniqueFd ours(::memfd_create("ours", MFD_CLOEXEC));
+  const UniqueFd theirs(::memfd_create("theirs", MFD_CLOEXEC));
+  REQUIRE((::fchmod(ours.get(), 0644) == 0 && ::fchmod(theirs.get(), 0666) == 0));
+  CHECK(&readers.of(ours.get()) != &readers.of(theirs.get()));
+  REQUIRE(::fchmod(theirs.get(), 0644) == 0);
+  CHECK(&readers.of(ours.get()) == &readers.of(theirs.get()));
+  REQUIRE(::fchown(theirs.get(), 12345, 0) == 0);
+  CHECK(&readers.of(ours.get()) != &readers.of(theirs.get()));
 }
