@@ -194,9 +194,13 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
       programs_->sweep();
     }
     // The source of a process that has ended stays for one more interval, in which the driver can finish its jobs.
-    for (const SourceId source : std::exchange(to_end_, submitters_.ended())) {
+    const std::vector<SourceId> ending = std::exchange(to_end_, submitters_.ended());
+    if (stalls_ && !ending.empty()) {
+      stalls_->flush(now);  // attributes the last samples before join_ drops their jobs
+    }
+    for (const SourceId source : ending) {
       if (stalls_) {
-        stalls_->end_source(source, now);  // attributes the last samples before join_ drops their jobs
+        stalls_->end_source(source);
       }
       join_.end_source(source);
       clients_.forget(submitters_.pid_of(source));
