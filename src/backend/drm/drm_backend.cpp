@@ -99,7 +99,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     if (!on_) {
       programs_->forget(key);
     } else if (queued.pid != 0) {
-      clients_.learn(queued.submission.client, queued.pid);
+      clients_.learn(queued.submission.client, {static_cast<pid_t>(queued.pid), queued.uid, queued.gid});
       const Job job = submitters_.launch(queued);
       if (stalls_) {
         stalls_->join().on_queued(key, job, queued.submission);
@@ -216,7 +216,9 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
       return false;
     }
     if (found->owner == drm::Clients::Owner::recorded) {
-      queued.pid = found->pid;
+      queued.pid = static_cast<uint32_t>(found->process.pid);
+      queued.uid = found->process.uid;
+      queued.gid = found->process.gid;
       join_.on_queued({queued.job.context, queued.job.seqno}, submitters_.launch(queued));
     } else {
       drop(queued, found->owner == drm::Clients::Owner::unknown);

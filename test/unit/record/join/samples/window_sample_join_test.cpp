@@ -337,7 +337,7 @@ TEST_CASE("samples that the source has estimated stay estimated if one path has 
 
 // One long run makes each window look at all runs. The samples would take minutes if there were no limit.
 TEST_CASE("the time for samples of a kernel is limited, and no sample is lost") {
-  constexpr uint64_t kMany = 20'000;
+  constexpr uint64_t kMany = 60'000;
   constexpr uint64_t kSeconds = 10;
   constexpr uint64_t kEndNs = (kMany + 1) * 10 * kSharingMs;
   SharingRig rig;
