@@ -188,6 +188,9 @@ static __always_inline void on_queued(void* ctx, const struct dma_fence* fence, 
   event->pid = submitter.pid;
   event->tid = submitter.tid;
   if (kind == SUBMITTER_RECORDED) {
+    __u64 user = bpf_get_current_uid_gid();
+    event->uid = (__u32)user;
+    event->gid = user >> 32;
     bpf_get_current_comm(event->thread, sizeof(event->thread));
   }
   bpf_probe_read_kernel_str(event->ring, sizeof(event->ring), queue->ring);

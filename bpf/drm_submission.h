@@ -1,6 +1,6 @@
 /* Finds the exec queue and VM (xe) or the context (i915) of a submission, which the tracepoints of jobs do not report.
  * These ids come from the drivers' ioctls. If the table of running ioctls is full, jobs are recorded without these ids.
- * Include after <bpf/bpf_core_read.h>. */
+ * Include after gpu_bindings.h. */
 #ifndef GPUPROF_DRM_SUBMISSION_H
 #define GPUPROF_DRM_SUBMISSION_H
 
@@ -49,6 +49,9 @@ struct {
 
 static __always_inline void begin_submission(const struct drm_file* file,
                                              const struct gpuprof_drm_submission* submission) {
+  if (!is_recorded()) { /* others must not evict entries */
+    return;
+  }
   __u64 thread = bpf_get_current_pid_tgid();
   struct call call = {*submission, {}};
   call.submission.file = (__u64)file;
@@ -104,7 +107,7 @@ int on_xe_exec_end(__u64* ctx) {
 SEC("fexit")
 int on_xe_queue_created(__u64* ctx) {
   const struct drm_xe_exec_queue_create* create = (const struct drm_xe_exec_queue_create*)ctx[1];
-  if ((int)ctx[3] != 0) {
+  if ((int)ctx[3] != 0 || !is_recorded()) {
     return 0;
   }
   struct exec_queue_key key = {ctx[2], BPF_CORE_READ(create, exec_queue_id)};

@@ -271,7 +271,7 @@ class EventSink {
   virtual ~EventSink() = default;
 
   // Called before on_source(). The sink reads data of a process only while the guard reports no change of its
-  // identity.
+  // identity. It reads nothing of a process without a guard, or with a null guard.
   virtual void on_process(uint32_t /*pid*/, const std::shared_ptr<ProcessGuard>& /*guard*/) {}
   virtual void on_source(SourceId source, uint32_t pid, std::string_view backend) = 0;
   virtual void on_name(SourceId source, uint32_t id, std::string_view text) = 0;

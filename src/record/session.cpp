@@ -146,6 +146,9 @@ class Session {
     planned.code_reader = &*gpu_lines_;
     planned.memory = memory_;
     correlator_ = std::make_unique<Correlator>(std::move(planned));
+    if (attachment_.is_wanted()) {
+      correlator_->on_process(options_.attach_pid, attachment_.guard());
+    }
     iteration_.emplace(*channel_, sources_, *correlator_, stacks_.engine.get(), *memory_);
     const auto root = attachment_.is_wanted() ? static_cast<pid_t>(options_.attach_pid) : ::getpid();
     if (Status started = sources_.start(backends_, {*correlator_, *source_ids_, root, options_.sampling}); !started) {

@@ -83,6 +83,8 @@ struct gpuprof_drm_queued {
   gpuprof_u64 scheduler; /* identifies the scheduler, because rings of several schedulers may have the same name */
   gpuprof_u32 pid;       /* pid in the recorder's pid namespace; 0: a kernel thread queued the job for a client */
   gpuprof_u32 tid;
+  gpuprof_u32 uid; /* real user and group of the submitting thread, in the initial user namespace */
+  gpuprof_u32 gid;
   char thread[16];                       /* All four texts end with a NUL unless they fill their array. */
   char ring[GPUPROF_DRM_RING_BYTES];     /* name of the scheduler's ring: "gfx_0.0.0", "rcs0" */
   char device[GPUPROF_DRM_DEVICE_BYTES]; /* name on the bus: "0000:03:00.0"; empty: unknown */

@@ -286,8 +286,7 @@ class Merger {
           if constexpr (requires { r.slice; }) {
             return shift_slice(r.slice);
           }
-          shift_times(r);
-          return MergeReason();
+          return shift_times(r);
         },
         record);
   }
@@ -298,10 +297,13 @@ class Merger {
   }
 
   template <typename R>
-  void shift_times(R& r) const {
+  MergeReason shift_times(R& r) const {
     if constexpr (std::is_same_v<R, p::Process>) {
       r.start_ns = shift_.time_or_unknown(r.start_ns);
     } else if constexpr (requires { r.start_ns; }) {
+      if (shift_.exceeds(r.end_ns)) {
+        return "the time exceeds 64 bits of nanoseconds on the common clock";
+      }
       r.start_ns = shift_.time(r.start_ns);
       r.end_ns = shift_.time(r.end_ns);
     }
@@ -309,6 +311,7 @@ class Merger {
       r.queued_ns = shift_.time_or_unknown(r.queued_ns);
       r.submitted_ns = shift_.time_or_unknown(r.submitted_ns);
     }
+    return std::nullopt;
   }
 
   MergeClock clock_;

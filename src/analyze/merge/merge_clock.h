@@ -67,8 +67,10 @@ struct ClockShift {
   Int128 ns = 0;
   uint64_t slices = 0;
 
+  static constexpr Int128 kMost = std::numeric_limits<uint64_t>::max();
+
+  [[nodiscard]] bool exceeds(uint64_t ns_then) const { return Int128{ns_then} + ns > kMost; }
   [[nodiscard]] uint64_t time(uint64_t ns_then) const {
-    constexpr Int128 kMost = std::numeric_limits<uint64_t>::max();
     return static_cast<uint64_t>(std::clamp(Int128{ns_then} + ns, Int128{0}, kMost));
   }
   [[nodiscard]] uint64_t time_or_unknown(uint64_t ns_then) const { return ns_then == 0 ? 0 : time(ns_then); }

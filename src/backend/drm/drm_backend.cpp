@@ -99,7 +99,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     if (!on_) {
       programs_->forget(key);
     } else if (queued.pid != 0) {
-      clients_.learn(queued.submission.client, queued.pid);
+      clients_.learn(queued.submission.client, {static_cast<pid_t>(queued.pid), queued.uid, queued.gid});
       const Job job = submitters_.launch(queued);
       if (stalls_) {
         stalls_->join().on_queued(key, job, queued.submission);
@@ -194,9 +194,13 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
       programs_->sweep();
     }
     // The source of a process that has ended stays for one more interval, in which the driver can finish its jobs.
-    for (const SourceId source : std::exchange(to_end_, submitters_.ended())) {
+    const std::vector<SourceId> ending = std::exchange(to_end_, submitters_.ended());
+    if (stalls_ && !ending.empty()) {
+      stalls_->flush(now);  // attributes the last samples before join_ drops their jobs
+    }
+    for (const SourceId source : ending) {
       if (stalls_) {
-        stalls_->end_source(source, now);  // attributes the last samples before join_ drops their jobs
+        stalls_->end_source(source);
       }
       join_.end_source(source);
       clients_.forget(submitters_.pid_of(source));
@@ -212,7 +216,9 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
       return false;
     }
     if (found->owner == drm::Clients::Owner::recorded) {
-      queued.pid = found->pid;
+      queued.pid = static_cast<uint32_t>(found->process.pid);
+      queued.uid = found->process.uid;
+      queued.gid = found->process.gid;
       join_.on_queued({queued.job.context, queued.job.seqno}, submitters_.launch(queued));
     } else {
       drop(queued, found->owner == drm::Clients::Owner::unknown);

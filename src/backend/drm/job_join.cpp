@@ -5,11 +5,14 @@
 namespace gpuprof::backend::drm {
 
 void JobJoin::on_queued(const JobKey& key, const Job& job) {
+  if (jobs_.size() >= kMaxJobs && !jobs_.contains(key)) {
+    sink_.on_lost_job(key, job, true);
+    return;
+  }
   const auto [at, is_new] = jobs_.try_emplace(key, job);
   if (!is_new) {
     // Other events of this job may have arrived first. Events older than queued_ns belong to an earlier job with this
     // key.
-
     const Job before = at->second;
     const bool is_half =
         before.source == 0 && !before.ignored && std::max(before.run_ns, before.done_ns) >= job.queued_ns;

@@ -56,7 +56,9 @@ class JobJoin {
  public:
   explicit JobJoin(JobSink& sink) : sink_(sink) {}
 
-  // The three events of a job may come in any order, and any of them may be missing.
+  // The three events of a job may come in any order, and any of them may be missing. A process can make the end events
+  // of its jobs get lost by filling the ring buffer. Such jobs stay until the process ends, so above kMaxJobs a new job
+  // counts as unfinished at once.
   void on_queued(const JobKey& key, const Job& job);
   void on_run(const JobKey& key, uint64_t time_ns);
   void on_done(const JobKey& key, uint64_t time_ns, bool failed);

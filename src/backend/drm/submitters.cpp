@@ -59,11 +59,22 @@ GpuOp work_of(const Job& job, uint64_t start_ns) {
 
 void Submitters::on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words,
                           std::span<const uint64_t> kernel) {
+  forget_waiting(stack.stack);
   // Forgets all waiting stacks. The events that refer to them were lost.
-  if (waiting_.size() >= kMaxWaitingStacks) {
+  if (waiting_words_ >= kMaxWaitingWords) {
     waiting_.clear();
+    waiting_words_ = 0;
   }
-  waiting_[stack.stack] = {{words.begin(), words.end()}, {kernel.begin(), kernel.end()}, stack.flags, stack.read_ns};
+  Words& waits = waiting_[stack.stack];
+  waits = {{words.begin(), words.end()}, {kernel.begin(), kernel.end()}, stack.flags, stack.read_ns};
+  waiting_words_ += waits.size();
+}
+
+void Submitters::forget_waiting(uint64_t stack) {
+  if (const auto waits = waiting_.find(stack); waits != waiting_.end()) {
+    waiting_words_ -= waits->second.size();
+    waiting_.erase(waits);
+  }
 }
 
 // Ignores unknown processes. Stacks have Python frames only after the process's first submission, which makes it
@@ -80,31 +91,38 @@ void Submitters::on_loader(uint32_t pid) {
   }
 }
 
-Submitters::Submitter& Submitters::submitter(uint32_t pid, uint64_t image) {
-  const auto known = by_pid_.find(pid);
+Submitters::Submitter& Submitters::submitter(const gpuprof_drm_queued& queued) {
+  const auto known = by_pid_.find(queued.pid);
   if (known != by_pid_.end()) {
     Submitter& before = submitters_.at(known->second);
     if (before.image == 0) {  // earlier events named the process's pid, but not its image
-      before.image = image;
+      before.image = queued.image;
     }
-    if (image == 0 || before.image == image) {
+    if (queued.image == 0 || before.image == queued.image) {
       return before;
     }
     before.replaced = true;
   }
-  return recording_.ids.admit_process() ? make(pid, image) : submitters_.at(unknown_source());
+  if (!recording_.ids.admit_process()) {
+    return submitters_.at(unknown_source());
+  }
+  return make({static_cast<pid_t>(queued.pid), queued.uid, queued.gid}, queued.image);
 }
 
-Submitters::Submitter& Submitters::make(uint32_t pid, uint64_t image) {
+// The guard has the rights with which the process submitted the job. The process may have executed a set-user-id
+// program since then, or ended, and another one may have its pid.
+Submitters::Submitter& Submitters::make(const Credentials& process, uint64_t image) {
   const SourceId id = recording_.ids.make();
+  const auto pid = static_cast<uint32_t>(process.pid);
   Submitter& made = submitters_[id];
   by_pid_[pid] = id;
   made.id = id;
   made.pid = pid;
   made.image = image;
-  if (auto guard = ProcessGuard::of_process(static_cast<pid_t>(pid))) {
-    made.guard.emplace(std::move(*guard));
+  if (auto guard = ProcessGuard::of_earlier(process)) {
+    made.guard = std::make_shared<ProcessGuard>(std::move(*guard));
   }
+  recording_.sink.on_process(pid, made.guard);
   recording_.sink.on_source(id, pid, backend_);
   recording_.sink.on_traits(id,
                             {.walks_stacks = true, .takes_samples = recording_.sampling.samples, .in_recorder = true});
@@ -112,11 +130,12 @@ Submitters::Submitter& Submitters::make(uint32_t pid, uint64_t image) {
 }
 
 uint32_t Submitters::name(Submitter& of, const std::string& text) {
-  if (of.names.size() >= kMaxNames && !of.names.contains(text)) {
+  if (names_ >= kMaxNames && !of.names.contains(text)) {
     return 0;
   }
   const auto [at, is_new] = of.names.try_emplace(text, static_cast<uint32_t>(of.names.size() + 1));
   if (is_new) {
+    ++names_;
     recording_.sink.on_name(of.id, at->second, text);
   }
   return at->second;
@@ -196,11 +215,12 @@ uint64_t Submitters::stream(Submitter& of, const gpuprof_drm_queued& queued, con
 uint64_t Submitters::stack(Submitter& of, uint64_t id) {
   if (const auto told = of.stacks.find(id); told != of.stacks.end()) {
     of.without_tables += told->second ? 0 : 1;
-    waiting_.erase(id);
+    forget_waiting(id);
     return id;
   }
   const auto came = waiting_.find(id);
-  if (id == 0 || came == waiting_.end()) {
+  if (id == 0 || came == waiting_.end() || stacks_ >= kMaxStacks) {
+    forget_waiting(id);
     lose(of.id, GPUPROF_LOSS_STACK, 1);
     return 0;
   }
@@ -212,13 +232,14 @@ uint64_t Submitters::stack(Submitter& of, uint64_t id) {
                                    .kernel = stack.kernel,
                                    .read_ns = stack.read_ns});
   of.stacks.emplace(id, stack.read_ns != 0);
+  ++stacks_;
   of.without_tables += stack.read_ns != 0 ? 0 : 1;
-  waiting_.erase(came);
+  forget_waiting(id);
   return id;
 }
 
 Job Submitters::launch(const gpuprof_drm_queued& queued) {
-  Submitter& of = submitter(queued.pid, queued.image);
+  Submitter& of = submitter(queued);
   const uint32_t tid = of.pid == 0 ? 0 : queued.tid;  // a process that is not admitted has no threads and no stacks
   Job job;
   job.source = of.id;
@@ -261,7 +282,7 @@ uint32_t Submitters::device_of(SourceId source, std::string_view bus, std::strin
 
 SourceId Submitters::unknown_source() {
   if (unknown_source_ == 0) {
-    unknown_source_ = make(0, 0).id;
+    unknown_source_ = make({}, 0).id;
   }
   return unknown_source_;
 }
@@ -350,6 +371,8 @@ void Submitters::end(SourceId source) {
   if (const auto current = by_pid_.find(of.pid); current != by_pid_.end() && current->second == source) {
     by_pid_.erase(current);
   }
+  names_ -= of.names.size();
+  stacks_ -= of.stacks.size();
   submitters_.erase(known);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -108,7 +109,7 @@ class Submitters {
     SourceId id = 0;
     uint32_t pid = 0;
     uint64_t image = 0;
-    std::optional<ProcessGuard> guard;  // nullopt: the process had ended before its first event
+    std::shared_ptr<ProcessGuard> guard;  // null: the process had ended before its first event was handled
     std::unordered_map<std::string, uint32_t> names;
     std::unordered_set<uint32_t> devices;
     std::unordered_map<uint64_t, bool> stacks;  // by id of a reported stack: whether its walk used unwind tables
@@ -124,20 +125,26 @@ class Submitters {
     std::vector<uint64_t> kernel;
     uint32_t flags = 0;
     uint64_t read_ns = 0;
+    // Returns the number of words, plus the estimated size of a stack without words.
+    [[nodiscard]] size_t size() const { return words.size() + kernel.size() + 16; }
   };
 
-  Submitter& submitter(uint32_t pid, uint64_t image);
-  Submitter& make(uint32_t pid, uint64_t image);
+  Submitter& submitter(const gpuprof_drm_queued& queued);
+  Submitter& make(const Credentials& process, uint64_t image);
   uint32_t name(Submitter& of, const std::string& text);
   [[nodiscard]] SourceId any_source() const;
   uint32_t device(Submitter& of, std::string_view bus, std::string_view driver);
   uint64_t ring(const gpuprof_drm_queued& queued);
   uint64_t stream(Submitter& of, const gpuprof_drm_queued& queued, const Job& job);
   uint64_t stack(Submitter& of, uint64_t id);
+  void forget_waiting(uint64_t stack);
 
   static constexpr uint32_t kFirstOfOthers = 256;  // number of the first device that has no card number
+  // Limits for all processes together.
   static constexpr size_t kMaxNames = 262144;
-  static constexpr size_t kMaxWaitingStacks = 65536;
+  static constexpr size_t kMaxStacks = 524288;
+  // A stack waits only until the event after it. If that event was lost, the stack stays.
+  static constexpr size_t kMaxWaitingWords = size_t{1} << 21;
   static constexpr size_t kMaxRings = 65536;
   static constexpr size_t kMaxDescribedStreams = 256;
 
@@ -147,6 +154,9 @@ class Submitters {
   std::unordered_map<SourceId, Submitter> submitters_;
   std::unordered_map<uint32_t, SourceId> by_pid_;
   std::unordered_map<uint64_t, Words> waiting_;  // stacks to which no event has referred yet
+  size_t waiting_words_ = 0;                     // size of all waiting stacks
+  size_t names_ = 0;                             // Submitter::names of all processes
+  size_t stacks_ = 0;                            // Submitter::stacks of all processes
   std::unordered_map<std::string, uint32_t> devices_;
   std::map<std::pair<std::string, uint64_t>, uint64_t> rings_;
   std::map<unsigned, uint64_t> pending_losses_;

@@ -48,7 +48,7 @@ Result<ProcessGuard> ProcessGuard::of_peer(int socket) {
 }
 
 Result<ProcessGuard> ProcessGuard::of_process(pid_t pid) {
-  auto guard = make({.pid = pid}, open_pidfd(pid));
+  auto guard = of_earlier({.pid = pid});
   if (!guard) {
     return guard;
   }
@@ -58,6 +58,10 @@ Result<ProcessGuard> ProcessGuard::of_process(pid_t pid) {
   }
   guard->credentials_ = {pid, users->uids[1], users->gids[1]};
   return guard;
+}
+
+Result<ProcessGuard> ProcessGuard::of_earlier(const Credentials& earlier) {
+  return make(earlier, open_pidfd(earlier.pid));
 }
 
 Result<ProcessGuard> ProcessGuard::make(const Credentials& credentials, UniqueFd pidfd) {
@@ -106,6 +110,11 @@ ProcessGuard::State ProcessGuard::state() {
   }
   changed_ = !users->are_all(credentials_.uid, credentials_.gid) || file.st_uid != credentials_.uid;
   return changed_ ? State::changed : State::same;
+}
+
+bool ProcessGuard::was_same() {
+  const State now = state();
+  return now == State::same || (now == State::ended && credentials_.uid == ::geteuid());
 }
 
 }  // namespace gpuprof

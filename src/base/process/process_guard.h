@@ -19,8 +19,13 @@ class ProcessGuard {
   // Guards the process that connected a Unix socket, with its rights at that time.
   static Result<ProcessGuard> of_peer(int socket);
 
-  // Guards the process that has this pid now, with its current rights.
+  // Guards the process that has this pid now, with its current rights. Only for a process that gpuprof's user has
+  // chosen.
   static Result<ProcessGuard> of_process(pid_t pid);
+
+  // Guards the process that has this pid now, with the rights that the wanted process had earlier. If it has other
+  // rights now, or another user's process has the pid, state() returns `changed`.
+  static Result<ProcessGuard> of_earlier(const Credentials& earlier);
 
   enum class State {
     same,
@@ -31,6 +36,10 @@ class ProcessGuard {
   };
   // A process of gpuprof's own user never becomes `changed`, because gpuprof can read no more than that user.
   State state();
+
+  // Returns whether data of /proc/PID may be used. Call it after reading, if state() was `same` before. If another
+  // user's process has ended, it may have changed its identity before.
+  [[nodiscard]] bool was_same();
 
   [[nodiscard]] bool has_ended() const;
 

@@ -50,12 +50,9 @@ bool same(const std::vector<symbolize::Mapping>& a, const std::vector<symbolize:
 
 ProcessTable::ProcessTable(const MemoryBudget* memory) : memory_(memory), files_(symbolize::make_file_cache()) {}
 
-std::shared_ptr<ProcessGuard> ProcessTable::guard_of(uint32_t pid) {
-  if (const auto known = guards_.find(pid); known != guards_.end() && !known->second->has_ended()) {
-    return known->second;
-  }
-  auto guard = ProcessGuard::of_process(static_cast<pid_t>(pid));
-  return guard ? std::make_shared<ProcessGuard>(std::move(*guard)) : nullptr;
+std::shared_ptr<ProcessGuard> ProcessTable::guard_of(uint32_t pid) const {
+  const auto known = guards_.find(pid);
+  return known == guards_.end() ? nullptr : known->second;
 }
 
 ProcessTable::Entry ProcessTable::make(uint32_t pid) {
@@ -108,7 +105,7 @@ bool ProcessTable::read(Entry& entry, uint64_t now, bool anew) {
   }
   const auto is_same = [&entry] { return entry.guard && entry.guard->state() == ProcessGuard::State::same; };
   auto maps = is_same() ? entry.maps->newer() : nullptr;
-  if (maps && entry.guard->state() == ProcessGuard::State::changed) {
+  if (maps && !entry.guard->was_same()) {
     maps.reset();
   }
   entry.alive = maps != nullptr;

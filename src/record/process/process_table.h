@@ -37,7 +37,7 @@ class ProcessTable {
   struct Entry {
     std::shared_ptr<const ProcessImage> image;
     std::shared_ptr<const symbolize::ProcessMaps> maps;
-    std::shared_ptr<ProcessGuard> guard;  // null: the process could not be opened, so its /proc files are not read
+    std::shared_ptr<ProcessGuard> guard;  // null: the identity is unknown, so the /proc files are not read
     std::set<std::string, std::less<>> backends;
     bool alive = true;  // false: the last read did not find the process
     // Earliest time of the next read for an address that the last read did not find.
@@ -54,8 +54,10 @@ class ProcessTable {
     uint64_t next_check_ns = 0;
   };
 
-  // Sets the identity of a process. Call it when the process connects, before on_source(). If the process's rights
-  // change later, its /proc files are no longer read. A read during which the rights change is discarded.
+  // Sets the identity of a process. Call it when the process connects or submits work, before on_source(). If the
+  // process's rights change later, its /proc files are no longer read. A read during which the rights change is
+  // discarded. Without an identity, or if `guard` is null, nothing is read: when an event is handled, the pid may
+  // already belong to another program or process, whose data its user may not see.
   void on_process(uint32_t pid, std::shared_ptr<ProcessGuard> guard) { guards_[pid] = std::move(guard); }
 
   // Returns the image to which a new source of `backend` belongs. If the pid already has a source of this backend, the
@@ -92,7 +94,7 @@ class ProcessTable {
 
  private:
   Entry make(uint32_t pid);
-  std::shared_ptr<ProcessGuard> guard_of(uint32_t pid);
+  [[nodiscard]] std::shared_ptr<ProcessGuard> guard_of(uint32_t pid) const;
   bool read(Entry& entry, uint64_t now, bool anew = false);
   const MemoryBudget* memory_;
   std::shared_ptr<symbolize::FileCache> files_;

@@ -1,11 +1,9 @@
 #include "record/session/attachment.h"
 
-#include <fcntl.h>
-
 #include <utility>
 
 #include "base/log.h"
-#include "base/process/process_guard.h"
+#include "base/text/hints.h"
 #include "record/attach/traced_identity.h"
 #include "record/session/local_sources.h"
 #include "record/session/timing.h"
@@ -30,13 +28,21 @@ std::string without_library(const SessionOptions& options, bool has_times) {
 
 }  // namespace
 
+Attachment::Attachment(uint32_t pid) : pid_(pid) {
+  if (auto guard = pid == 0 ? Error{} : ProcessGuard::of_process(static_cast<pid_t>(pid))) {
+    guard_ = std::make_shared<ProcessGuard>(std::move(*guard));
+  }
+}
+
 Status Attachment::begin(const SessionOptions& options, const backend::Backends& backends, Channel& channel,
                          StackSetup& stacks) {
   auto who = TracedIdentity::of(pid_);
   if (!who) {
     return std::move(who).error();
   }
-  pidfd_.reset(::fcntl(who->pidfd(), F_DUPFD_CLOEXEC, 0));
+  if (!guard_) {  // the process was started after this one had been chosen
+    return Error{"no process " + std::to_string(pid_), hints::kNameLiveProcess};
+  }
   const auto stop = [&who] { return pending_stop() != 0 || who->has_ended(); };
   auto injection = attach_by_injection(*who, backends, {channel.socket_name(), channel.token(), stop});
   if (injection) {
@@ -91,19 +97,17 @@ ExpectedCallers Attachment::expected_callers(const std::optional<TargetUser>& us
   if (attached == 0) {
     return {.user = user ? std::optional<uid_t>(user->uid) : std::nullopt};
   }
-  const auto process = ProcessGuard::of_process(attached);
-  return {.user = process ? std::optional<uid_t>(process->credentials().uid) : std::nullopt, .ancestor = attached};
+  return {.user = guard_ ? std::optional<uid_t>(guard_->credentials().uid) : std::nullopt, .ancestor = attached};
 }
 
 void Attachment::add_poll_fd(std::vector<pollfd>& fds) const {
-  if (pidfd_) {
-    fds.push_back({pidfd_.get(), POLLIN, 0});
+  if (guard_) {
+    fds.push_back({guard_->pidfd(), POLLIN, 0});
   }
 }
 
 bool Attachment::has_ended() const {
-  pollfd ended{pidfd_.get(), POLLIN, 0};
-  return !pidfd_ || ::poll(&ended, 1, 0) == 1;
+  return !guard_ || guard_->has_ended();
 }
 
 void Attachment::leave(PollIteration& iteration) const {

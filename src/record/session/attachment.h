@@ -4,13 +4,14 @@
 #include <poll.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "backend/backend.h"
+#include "base/process/process_guard.h"
 #include "base/result.h"
-#include "base/unique_fd.h"
 #include "record/attach/attach.h"
 #include "record/ipc/channel.h"
 #include "record/session.h"
@@ -22,9 +23,12 @@ namespace gpuprof::record {
 
 class Attachment {
  public:
-  explicit Attachment(uint32_t pid) : pid_(pid) {}  // pid 0: a command is recorded instead
+  explicit Attachment(uint32_t pid);  // pid 0: a command is recorded instead
 
   [[nodiscard]] bool is_wanted() const { return pid_ != 0; }
+  // Guards the process with the rights that it had when it was chosen. Null: record runs a command, or there is no such
+  // process.
+  [[nodiscard]] const std::shared_ptr<ProcessGuard>& guard() const { return guard_; }
 
   // Injects the library, which then waits in its handshake. If the injection fails, attaches uprobes that count
   // launches, and sets `stacks` to an engine that supports this.
@@ -53,7 +57,7 @@ class Attachment {
                StackSetup& stacks);
 
   uint32_t pid_;
-  UniqueFd pidfd_;
+  std::shared_ptr<ProcessGuard> guard_;
   std::optional<Injection> injection_;
   std::string counts_only_;
   std::vector<std::string> functions_;

@@ -88,7 +88,31 @@ record /tmp/attached --backend drm -p $!
 section user
 /bin/busybox su -s /bin/sh nobody -c '/gpuprof record -o /tmp/user --backend drm -- /bin/busybox true' 2>&1
 echo "status $?"
+section setuid
+/bin/busybox chmod 666 /dev/dri/fake_gpu
+/bin/busybox cp /submitter /suid
+/bin/busybox chmod 4755 /suid
+(until [ -s /tmp/setuid ]; do /bin/busybox sleep 0.2; done
+ # The recorder sees the job only after the process has executed the other program.
+ /bin/busybox kill -STOP $(/bin/busybox pidof gpuprof)
+ >/tmp/go
+ until [ -e /tmp/handed ]; do /bin/busybox sleep 0.2; done
+ /bin/busybox kill -CONT $(/bin/busybox pidof gpuprof)
+ until /bin/busybox grep -q '^GPU;' /tmp/setuid; do /bin/busybox sleep 0.2; done
+ >/tmp/over) &
+record /tmp/setuid --user nobody --backend drm -- /bin/busybox env FAKE_GPU=/dev/dri/fake_gpu HANDOVER=/suid /submitter
+wait
+section setuid.profile
+/bin/busybox cat /tmp/setuid
 export FAKE_GPU=/dev/dri/fake_xe
+section evicted
+(until [ -e /tmp/ready ]; do /bin/busybox sleep 0.2; done
+ /bin/busybox env QUEUES=20000 /submitter
+ >/tmp/created) &
+record /tmp/evicted --backend drm -- /bin/busybox env AFTER=/tmp/created /submitter
+wait
+section evicted.profile
+/bin/busybox cat /tmp/evicted
 section stalls
 record /tmp/stalls --stalls --sampling-period 1024 --backend drm -- /staller
 section stalls.profile
@@ -405,6 +429,17 @@ class Drm(Jobs, kernels.Kernels, rig.RuntimeTest):
         said = self.said("attached")
         self.assertIn(self.one_submitter(), said)
         self.assertIn("coverage 100.00%, lost nothing", said)
+
+    def test_a_set_user_id_program_is_not_read_for_an_earlier_job_of_its_process(self):
+        with open(self.profile_path, "w", encoding="utf-8") as file:
+            file.write("\n".join(self.sections["setuid.profile"]))
+        profile = rig.Profile(self.profile_path)
+        self.assertEqual([count for _, (count, *_) in profile.measured("GPU")], [1], self.said("setuid"))
+        self.assertEqual([text for text in profile.strings().values() if "suid" in text], [])
+
+    def test_the_exec_queues_of_other_processes_do_not_evict_those_of_recorded_ones(self):
+        self.assertIn("0 queues are missing", self.sections["evicted"], self.said("evicted"))
+        self.assertEqual(len(re.findall(r"exec queue \d+, VM 5", self.said("evicted.profile"))), 2)
 
     def test_jobs_that_die_with_their_process_are_counted(self):
         said = self.said("killed")

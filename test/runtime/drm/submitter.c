@@ -6,6 +6,10 @@
  *   HANG      submit a job that takes an hour, and wait for it
  *   COST=N    print the median time of N submissions
  *   WARM_UP   a file; submit jobs until the file exists
+ *   QUEUES=N  only create and count N exec queues
+ *   AFTER     a file; create the exec queues and /tmp/ready, and submit jobs only once the file exists
+ *   HANDOVER  a set-user-id copy of this program; once /tmp/go exists, submit one job and execute the copy, which makes
+ *             /tmp/handed and ends once /tmp/over exists
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -101,6 +105,34 @@ __attribute__((noinline)) void warm_up(const char* until) {
   }
 }
 
+static void make(const char* file) {
+  close(open(file, O_WRONLY | O_CREAT, 0600));
+}
+
+static void wait_for(const char* file) {
+  while (access(file, F_OK) != 0) {
+    usleep(50000);
+  }
+}
+
+static int hand_over(const char* to) {
+  wait_for("/tmp/go");
+  submit(0, 1000);
+  setenv("HANDED", "1", 1);
+  execl(to, to, (char*)NULL);
+  perror(to);
+  return 1;
+}
+
+static int create_many(int count) {
+  struct fake_gpu_create_queue create = {VM + 1, 0};
+  while (count > 0 && gpu_ioctl(gpu, FAKE_GPU_CREATE_QUEUE, &create) == 0) {
+    --count;
+  }
+  printf("%d queues are missing\n", count);
+  return count != 0;
+}
+
 static int compare(const void* left, const void* right) {
   unsigned long long a = *(const unsigned long long*)left;
   unsigned long long b = *(const unsigned long long*)right;
@@ -140,6 +172,11 @@ static void print_truth(void) {
 }
 
 int main(int argc, char** argv) {
+  if (getenv("HANDED")) {
+    make("/tmp/handed");
+    wait_for("/tmp/over");
+    return 0;
+  }
   if (argc > 1) {
     pid_t child = fork();
     if (child == 0) {
@@ -152,7 +189,17 @@ int main(int argc, char** argv) {
     }
   }
   gpu = open_gpu();
+  if (getenv("QUEUES")) {
+    return create_many(atoi(getenv("QUEUES")));
+  }
   create_queues();
+  if (getenv("AFTER")) {
+    make("/tmp/ready");
+    wait_for(getenv("AFTER"));
+  }
+  if (getenv("HANDOVER")) {
+    return hand_over(getenv("HANDOVER"));
+  }
   if (getenv("DIE")) {
     for (int i = 0; i < 30; ++i) {
       submit(0, 100000);

@@ -38,14 +38,14 @@ def kill_group(pid):
 
 
 class Budgets(rig.RuntimeTest):
-    def flood(self, kind, amount):
+    def flood(self, kind, amount, *options):
         """Records a flood. Returns (profile, stderr, what the honest process did)."""
         scratch = strangers.Scratch()
         self.addCleanup(scratch.cleanup)
         program = shutil.copy(floods.__file__, scratch.name)
         shutil.copy(wire_layout.__file__, scratch.name)
         command = [rig.GPUPROF, "record", "--stacks=inproc", "--user", strangers.stranger().name, "-o", self.profile_path,
-                   "--", strangers.sys_python(), program, kind, str(amount)]
+                   *options, "--", strangers.sys_python(), program, kind, str(amount)]
         peak = 0
         with subprocess.Popen(command, cwd=scratch.name, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, start_new_session=True) as recorder:
@@ -103,6 +103,11 @@ class Budgets(rig.RuntimeTest):
         profile, stderr, honest = self.flood("everything", 300)
         self.assert_sound(profile, honest)
         self.assert_told(profile, stderr)
+
+    @strangers.needed
+    def test_samples_of_a_kernel_that_ran_very_often_do_not_stop_the_recorder(self):
+        profile, _, honest = self.flood("samples", 100, "--pc-sampling")
+        self.assert_sound(profile, honest)
 
     @strangers.needed
     def test_remarks_of_endless_connections_do_not_fill_the_disk(self):

@@ -177,8 +177,26 @@ def flood_times(i):
                     for n in range(50 * i + 1, 50 * i + 51))
 
 
+RUNS = 3000  # records of flood_samples that report work; each has 150 work items
+
+
+def flood_samples(i):
+    """Reports much work of one kernel, among it one very long run, and then windows of samples in which nothing ran."""
+    now = time.monotonic_ns()
+    if i == 1:
+        return name(1, b"k") + name(2, b"stall") + device(0, 1, 1) + record(
+            wire.RECORD_GPU_OP, wire.GPU_OP, correlation=1, start_ns=1, end_ns=now, stream=1, name_id=1, flags=UNSAMPLED)
+    if i <= RUNS:
+        return b"".join(gpu_op(n, 1, end=now - n % 2900 * 10000000, flags=UNSAMPLED, stream=n % 151)
+                        for n in range(150 * i, 150 * i + 150))
+    return b"".join(record(wire.RECORD_SAMPLES, wire.SAMPLES, wire.SAMPLE_REASON.make(reason_id=2, samples=1), offset=n * 8,
+                           function_id=1, window=n, count=1) +
+                    record(wire.RECORD_SAMPLE_WINDOW, wire.SAMPLE_WINDOW, start_ns=now + 10 ** 9, end_ns=now + 10 ** 9 + 1,
+                           handed=1, window=n) for n in range(50 * i + 1, 50 * i + 51))
+
+
 def flood_everything(i):
-    kinds = [kind for kind in FLOODS if kind != "everything"]
+    kinds = [kind for kind in FLOODS if kind not in ("everything", "samples")]
     return FLOODS[kinds[i % len(kinds)]](i)
 
 

@@ -2,9 +2,12 @@
 
 #include <array>
 #include <fstream>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/clock.h"
+#include "base/process/process_guard.h"
 #include "wire/wire.h"
 
 namespace gpuprof::test {
@@ -110,6 +113,9 @@ class ScriptedSource : public backend::Backend {
     }
     target_ = found;
     source_ = ids_->make();
+    if (auto guard = ProcessGuard::of_process(static_cast<pid_t>(target_->pid))) {
+      sink_->on_process(target_->pid, std::make_shared<ProcessGuard>(std::move(*guard)));
+    }
     sink_->on_source(source_, target_->pid, descriptor_.name);
     sink_->on_name(source_, kSaxpy, "saxpy");
     sink_->on_name(source_, kReduce, "_Z6reducePKfi");

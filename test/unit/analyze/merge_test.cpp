@@ -228,6 +228,10 @@ TEST_CASE("profiles that cannot be merged are rejected") {
   CHECK(merge_error({"GPUPROF;3.0\nEND;1;0;0;0;0;0;0\nMETA;a;b\n"}) == "p.txt:3: there are records after END");
   const std::string most = "GPUPROF;3.0\nEND;1;18446744073709551615;0;0;0;0;0\n";
   CHECK(merge_error({most, most}) == "p.txt:2: the sum of the values in all END records exceeds 64 bits");
+  // Recordings that began 584 years apart: nothing of the later one may be shown as shorter than it was.
+  const std::string window = "WINDOW;1000;5000\n";
+  CHECK(merge_error({header("a", "1", "1", "5") + window, header("b", "18446744073709551615", "1", "5") + window}) ==
+        "p.txt:6: the time exceeds 64 bits of nanoseconds on the common clock");
   CHECK(try_merge({"GPUPROF;3.0\nUSTACK;1;4\nEND;1;0;0;0;0;0;0\n"}, true));
 }
 

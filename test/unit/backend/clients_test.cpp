@@ -24,7 +24,13 @@ class Proc {
   void process(int pid, int parent, const std::string& name = "app") const {
     std::filesystem::create_directories(folder(pid) / "fd");
     std::filesystem::create_directories(folder(pid) / "fdinfo");
-    std::ofstream(folder(pid) / "status") << "Name:\t" << name << "\nPid:\t" << pid << "\nPPid:\t" << parent << "\n";
+    std::ofstream(folder(pid) / "status")
+        << "Name:\t" << name << "\nPid:\t" << pid << "\nPPid:\t" << parent << "\nUid:\t7\t0\t0\t0\nGid:\t8\t0\t0\t0\n";
+  }
+  void children(int pid, const std::string& pids) const {
+    const std::filesystem::path task = folder(pid) / "task" / std::to_string(pid);
+    std::filesystem::create_directories(task);
+    std::ofstream(task / "children") << pids;
   }
   void file(int pid, int fd, const std::string& target, const std::string& info) const {
     std::filesystem::create_symlink(target, folder(pid) / "fd" / std::to_string(fd));
@@ -70,8 +76,10 @@ TEST_CASE("a client belongs to the recorded process tree, to another process, or
   CHECK_FALSE(clients.find(7));
   clients.find_owners({7, 8, 9, 10, 11});
   CHECK(clients.find(7)->owner == Clients::Owner::recorded);
-  CHECK(clients.find(7)->pid == 100);
-  CHECK(clients.find(8)->pid == 102);
+  CHECK(clients.find(7)->process.pid == 100);
+  CHECK(clients.find(7)->process.uid == 7);  // the real user: the process may run a set-user-id program
+  CHECK(clients.find(7)->process.gid == 8);
+  CHECK(clients.find(8)->process.pid == 102);
   CHECK(clients.find(9)->owner == Clients::Owner::other);
   CHECK(clients.find(10)->owner == Clients::Owner::unknown);
   CHECK(clients.find(11)->owner == Clients::Owner::other);
@@ -80,6 +88,30 @@ TEST_CASE("a client belongs to the recorded process tree, to another process, or
   clients.forget(102);
   CHECK_FALSE(clients.find(8));
   CHECK(clients.find(7));
+}
+
+TEST_CASE("a search has limits, and begins with the recorded processes") {
+  const Proc proc;
+  proc.process(1, 0);
+  proc.process(5, 1);
+  proc.process(6, 1);
+  proc.process(100, 1);
+  proc.process(101, 100);
+  proc.children(100, "101 ");
+  for (const int stranger : {5, 6}) {
+    for (int fd = 3; fd < 6; ++fd) {
+      proc.card(stranger, fd, 1000 + fd);
+    }
+  }
+  proc.card(101, 3, 7);
+  Clients first(100, proc.root());
+  first.find_owners({7, 1003}, {.files = 1});
+  CHECK(first.find(7)->process.pid == 101);
+  CHECK(first.find(1003)->owner == Clients::Owner::unknown);
+  Clients late(100, proc.root());
+  late.find_owners({7, 1003}, {.ns = 0});
+  CHECK(late.find(7)->owner == Clients::Owner::unknown);
+  CHECK(late.find(1003)->owner == Clients::Owner::unknown);
 }
 
 TEST_CASE("only files of DRM cards are read") {
@@ -96,12 +128,12 @@ TEST_CASE("only files of DRM cards are read") {
 TEST_CASE("a submission by a process sets the owner of its client") {
   const Proc proc;
   Clients clients(100, proc.root());
-  clients.learn(0, 100);  // client 0 means unknown
+  clients.learn(0, {.pid = 100});  // client 0 means unknown
   CHECK_FALSE(clients.find(0));
-  clients.learn(7, 103);
-  CHECK(clients.find(7)->pid == 103);
-  clients.learn(7, 104);  // process 104 is a child that has inherited the client
-  CHECK(clients.find(7)->pid == 103);
+  clients.learn(7, {.pid = 103});
+  CHECK(clients.find(7)->process.pid == 103);
+  clients.learn(7, {.pid = 104});  // process 104 is a child that has inherited the client
+  CHECK(clients.find(7)->process.pid == 103);
 }
 
 TEST_CASE("the search for a client's owner ends at cyclic parents and at missing status files") {
@@ -120,10 +152,10 @@ TEST_CASE("the search for a client's owner ends at cyclic parents and at missing
 TEST_CASE("the number of remembered clients is limited") {
   Clients clients(100, "/nonexistent");
   for (uint64_t client = 1; client <= Clients::kMaxClients; ++client) {
-    clients.learn(client, 100);
+    clients.learn(client, {.pid = 100});
   }
   CHECK(clients.find(1));
-  clients.learn(Clients::kMaxClients + 1, 100);
+  clients.learn(Clients::kMaxClients + 1, {.pid = 100});
   CHECK_FALSE(clients.find(1));
   CHECK(clients.find(Clients::kMaxClients + 1));
 }

@@ -182,6 +182,17 @@ TEST_CASE("events of jobs without a queue event take limited memory") {
   CHECK(join.unknown() == 10);
 }
 
+TEST_CASE("jobs whose end events were lost take limited memory") {
+  SeenJobs seen;
+  JobJoin join(seen);
+  for (uint64_t i = 0; i < JobJoin::kMaxJobs + 2; ++i) {
+    join.on_queued({1, i}, job(i, 1000));
+  }
+  CHECK(join.waiting() == JobJoin::kMaxJobs);
+  CHECK(seen.lost ==
+        std::vector<SeenJobs::Lost>{{{1, JobJoin::kMaxJobs}, 7, true}, {{1, JobJoin::kMaxJobs + 1}, 7, true}});
+}
+
 TEST_CASE("ignored jobs are not counted, in any order of their events") {
   std::array<int, 3> order{0, 1, 2};
   do {

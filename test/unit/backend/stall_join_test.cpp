@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/clock.h"
 #include "catch.h"
 
 using namespace gpuprof::backend;
@@ -497,4 +498,89 @@ TEST_CASE("a kernel is alone in a job if the batch is known completely and has n
   gpu.join.on_batch(cut);
   gpu.run(7, 12, 3000, 4000);
   CHECK(gpu.seen.alone == std::vector<bool>{false, true, false, false, false});
+}
+
+TEST_CASE("the base addresses of one VM are limited") {
+  Gpu gpu;
+  for (uint64_t i = 0; i <= StallJoin::kMaxBases; ++i) {
+    gpuprof_drm_batch batch = Gpu::batch(10 + i, {0x8000}, 77);
+    batch.base = kBase * (i + 1);
+    gpu.join.on_batch(batch);
+    gpu.run(7, 10 + i, 1000, 2000);
+  }
+  CHECK(gpu.join.not_followed() == StallJoin::kMaxBases);
+}
+
+TEST_CASE("the kernels of all jobs and of all VMs are limited") {
+  const bool jobs_stay = GENERATE(true, false);
+  Gpu gpu;
+  uint64_t start = 0;
+  const auto run_another = [&](uint64_t id) {
+    std::vector<uint64_t> starts;
+    for (int i = 0; i < GPUPROF_BATCH_KERNELS; ++i) {
+      starts.push_back(start += 64);
+    }
+    gpu.batch(id, starts);
+    const JobKey key = gpu.run(7, id, 1000, 2000);
+    if (!jobs_stay) {
+      gpu.join.forget(key);
+    }
+  };
+  constexpr uint64_t kBatches = StallJoin::kMaxKernels / GPUPROF_BATCH_KERNELS;
+  for (uint64_t i = 1; i <= kBatches; ++i) {
+    run_another(i);
+  }
+  CHECK(gpu.join.not_followed() == 0);
+  run_another(kBatches + 1);
+  CHECK(gpu.join.not_followed() > 0);
+  gpu.join.end_source(7);
+  const uint64_t before = gpu.join.not_followed();
+  run_another(kBatches + 2);
+  CHECK(gpu.join.not_followed() == before);
+}
+
+TEST_CASE("the work for one window is limited, and samples beyond the limit are unknown") {
+  constexpr uint64_t kMany = 1025;
+  static_assert(kMany * kMany > StallJoin::kMaxLookups);
+  Gpu gpu;
+  for (uint64_t i = 1; i <= kMany; ++i) {
+    gpu.batch(i, {i * 0x10000});
+    gpu.run(7, i, 1000, 2000);
+  }
+  for (uint64_t i = 1; i <= kMany; ++i) {
+    gpu.sample(i * 0x10000, 1, 1500);
+  }
+  gpu.finish_windows(9000, true);
+  CHECK(gpu.seen.exact.size() == StallJoin::kMaxLookups / kMany);
+  CHECK(gpu.seen.unknown[kDevice] == kMany - StallJoin::kMaxLookups / kMany);
+  CHECK(gpu.join.not_followed() == gpu.seen.unknown[kDevice]);
+}
+
+// These jobs and binds would take minutes if each of them looked at all others.
+TEST_CASE("the time for a job or bind does not depend on the number of others") {
+  constexpr uint64_t kSeconds = 15;
+  const uint64_t before = gpuprof::own_cpu_ns();
+  Gpu gpu;
+  gpu.batch(10, {0x8000});
+  std::vector<JobKey> keys;
+  for (uint64_t i = 1; i < StallJoin::kMaxJobs; ++i) {
+    keys.push_back(gpu.start(1000 + i, 1, 5, 10, i));
+  }
+  for (const JobKey& key : keys) {
+    gpu.join.on_done(key, 1'000'000 * kMs);
+  }
+  CHECK(gpu.join.ends_inferred() == 0);
+  gpu.join.end_source(7);
+  for (uint64_t file = 1; file < StallJoin::kMaxSpaces; ++file) {
+    gpu.join.on_batch(Gpu::batch(10 + file, {0x8000}, 1000 + file));
+    gpu.run(7, 10 + file, 1000, 2000);
+  }
+  gpuprof_drm_bound bound{};
+  bound.vm = kVm;
+  bound.file = 1;
+  bound.bytes = 1 << 12;
+  for (int i = 0; i < 1'000'000; ++i) {
+    gpu.join.on_bound(bound);
+  }
+  CHECK(gpuprof::own_cpu_ns() - before < kSeconds * 1'000'000'000);
 }

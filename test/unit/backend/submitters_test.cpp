@@ -1,6 +1,11 @@
 #include "backend/drm/submitters.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstring>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,6 +18,7 @@ using namespace gpuprof::backend::drm;
 namespace {
 
 struct Sink final : EventSink {
+  void on_process(uint32_t pid, const std::shared_ptr<gpuprof::ProcessGuard>& guard) override { guards[pid] = guard; }
   void on_source(SourceId source, uint32_t pid, std::string_view) override { sources.emplace_back(source, pid); }
   void on_name(SourceId, uint32_t, std::string_view text) override { names.emplace_back(text); }
   void on_device(SourceId, uint32_t, uint32_t, uint32_t) override {}
@@ -40,6 +46,7 @@ struct Sink final : EventSink {
   void on_sample_window(SourceId, const SampleWindow&) override {}
   void on_source_end(SourceId source) override { ended.push_back(source); }
 
+  std::map<uint32_t, std::shared_ptr<gpuprof::ProcessGuard>> guards;
   std::vector<std::pair<SourceId, uint32_t>> sources;   // (source, pid)
   std::vector<std::pair<SourceId, uint32_t>> launches;  // (source, thread id)
   std::vector<std::string> names;
@@ -104,6 +111,32 @@ TEST_CASE_METHOD(Fixture, "beyond the limit of processes, jobs of new processes 
   }
   CHECK(sink.sources.size() == 2);
   CHECK(sink.launches.back().second == 0);
+}
+
+TEST_CASE_METHOD(Fixture, "a process is held to the rights with which it submitted its job") {
+  using State = gpuprof::ProcessGuard::State;
+  const auto self = static_cast<uint32_t>(::getpid());
+  gpuprof_drm_queued job = queued(self, self, 1);
+  job.uid = ::geteuid();
+  job.gid = ::getegid();
+  submitters.launch(job);
+  REQUIRE(sink.guards[self]);
+  CHECK(sink.guards[self]->state() == State::same);
+  // The process was another user's, and has executed a set-user-id program since then.
+  job.image = 2;
+  job.uid = ::geteuid() + 1;
+  submitters.launch(job);
+  REQUIRE(sink.guards[self]);
+  CHECK(sink.guards[self]->state() == State::changed);
+
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  submitters.launch(queued(static_cast<uint32_t>(child), static_cast<uint32_t>(child), 1));
+  REQUIRE(sink.guards.contains(static_cast<uint32_t>(child)));
+  CHECK(sink.guards[static_cast<uint32_t>(child)] == nullptr);
 }
 
 TEST_CASE_METHOD(Fixture, "a job without a thread has no stack, and its stack is not counted as lost") {
@@ -175,4 +208,66 @@ TEST_CASE_METHOD(Fixture, "changed mappings of an unknown process are ignored") 
   submitters.on_loader(7);
   submitters.on_loader(8);
   CHECK(sink.remapped == std::vector<SourceId>{job.source});
+}
+
+TEST_CASE_METHOD(Fixture, "stacks whose events were lost take limited memory") {
+  const std::vector<uint64_t> words(1024, 5);
+  constexpr uint64_t kMany = (size_t{1} << 21) / 1024 + 1;
+  const auto with_stack = [](uint64_t id) {
+    gpuprof_drm_queued made = queued(7, 8, 1);
+    made.stack = id;
+    return made;
+  };
+  const auto come = [&](uint64_t id) {
+    gpuprof_bpf_stack stack{};
+    stack.stack = id;
+    submitters.on_stack(stack, words, {});
+  };
+  for (uint64_t id = 1; id <= kMany; ++id) {
+    come(id);
+  }
+  submitters.launch(with_stack(kMany));
+  CHECK(sink.read_ns.size() == 1);
+  submitters.launch(with_stack(1));
+  CHECK(sink.read_ns.size() == 1);
+  // Stacks whose events have arrived do not count.
+  for (uint64_t id = kMany + 1; id <= 3 * kMany; ++id) {
+    come(id);
+    submitters.launch(with_stack(id));
+  }
+  CHECK(sink.read_ns.size() == 1 + 2 * kMany);
+  submitters.report_counters();
+  CHECK(sink.counters.lost[GPUPROF_LOSS_STACK] == 1);
+}
+
+TEST_CASE_METHOD(Fixture, "the stacks and names of all processes are limited together") {
+  const auto submit = [&](uint32_t pid, uint64_t id) {
+    gpuprof_bpf_stack stack{};
+    stack.stack = id;
+    submitters.on_stack(stack, {}, {});
+    gpuprof_drm_queued made = queued(pid, 8, 1);
+    made.stack = id;
+    return submitters.launch(made).source;
+  };
+  constexpr uint64_t kStacks = 524288;
+  SourceId last = 0;
+  for (uint64_t id = 1; id <= kStacks; ++id) {
+    last = submit(id % 2 == 0 ? 7 : 9, id);
+  }
+  CHECK(sink.read_ns.size() == kStacks);
+  submit(7, kStacks + 1);
+  CHECK(sink.read_ns.size() == kStacks);
+  submitters.end(last);
+  submit(9, kStacks + 2);
+  CHECK(sink.read_ns.size() == kStacks + 1);
+
+  const SourceId other = submit(11, 1);
+  const SourceId one = submit(9, kStacks + 2);
+  uint64_t named = 0;
+  while (submitters.name_id(named % 2 == 0 ? one : other, "kernel " + std::to_string(named)) != 0) {
+    REQUIRE(++named < 300'000);
+  }
+  CHECK(named > 200'000);
+  submitters.end(other);
+  CHECK(submitters.name_id(one, "one more") != 0);
 }

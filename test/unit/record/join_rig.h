@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/process/process_guard.h"
 #include "record/join/correlator.h"
 #include "wire/wire.h"
 
@@ -39,6 +42,9 @@ struct Rig {
 
   // Opens a source with device 0 and the names 1 "k", 2 "cudaStreamSynchronize".
   void open(uint32_t source, uint32_t pid = kPid) {
+    if (auto guard = ProcessGuard::of_process(static_cast<pid_t>(pid))) {
+      correlator.on_process(pid, std::make_shared<ProcessGuard>(std::move(*guard)));
+    }
     correlator.on_source(source, pid, "mock" + std::to_string(source));
     correlator.on_name(source, 1, "k");
     correlator.on_name(source, 2, "cudaStreamSynchronize");

@@ -53,24 +53,27 @@ void StallJoin::on_batch(const gpuprof_drm_batch& batch) {
 
 // A bind replaces the code at its addresses. The next kernel that starts there is another kernel.
 void StallJoin::on_bound(const gpuprof_drm_bound& bound) {
-  for (auto& [id, space] : spaces_) {
-    const bool is_its = space.file == bound.file && (bound.vm == GPUPROF_DRM_ALL_VMS || space.vm == bound.vm);
-    if (!is_its || bound.address >= space.base + kSpaceBytes) {
-      continue;
+  const bool all = bound.vm == GPUPROF_DRM_ALL_VMS;
+  const uint64_t end = bound.address + std::min(bound.bytes, UINT64_MAX - bound.address);
+  auto known = live_spaces_.lower_bound({.file = bound.file, .vm = all ? 0 : bound.vm});
+  while (known != live_spaces_.end() && known->first.file == bound.file && (all || known->first.vm == bound.vm)) {
+    Space& space = spaces_.at(known->second);
+    const uint64_t base = space.key.base;
+    if (bound.address < base + kSpaceBytes && end > base) {
+      replace_kernels(space, bound.address > base ? bound.address - base : 0, end - base);
     }
-    const uint64_t bytes = std::min(bound.bytes, UINT64_MAX - bound.address);
-    const uint64_t end = bound.address + bytes;
-    if (end <= space.base) {
-      continue;
+    known = space.live.empty() ? live_spaces_.erase(known) : std::next(known);
+  }
+}
+
+void StallJoin::replace_kernels(Space& space, uint64_t from, uint64_t to) {
+  auto at = space.live.lower_bound(from);
+  while (at != space.live.end() && at->first < to) {
+    --kernels_;
+    if (kernels_ < kMaxKernels || space.generations.contains(at->first)) {
+      kernels_ += space.generations.insert_or_assign(at->first, at->second + 1).second ? 1 : 0;
     }
-    const uint64_t from = bound.address > space.base ? bound.address - space.base : 0;
-    auto at = space.live.lower_bound(from);
-    while (at != space.live.end() && at->first < end - space.base) {
-      if (space.generations.size() < kMaxKernels) {
-        space.generations[at->first] = at->second + 1;
-      }
-      at = space.live.erase(at);
-    }
+    at = space.live.erase(at);
   }
 }
 
@@ -84,11 +87,9 @@ void StallJoin::on_queued(const JobKey& key, const Job& job, const gpuprof_drm_s
   }
   // False for i915, whose engines switch between contexts.
   const bool in_order = submission.kind != GPUPROF_DRM_CONTEXT;
+  forget(key);
   runs_[key] = Run{.job = job, .in_order = in_order};
   running_[key.context].insert(key.seqno);
-  if (in_order) {
-    on_ring_[job.ring].emplace(key.context, key.seqno);
-  }
 }
 
 void StallJoin::on_batch_job(uint64_t batch, const JobKey& key) {
@@ -126,24 +127,45 @@ uint32_t StallJoin::vm_number(SourceId source, const gpuprof_drm_batch& batch) {
 }
 
 uint64_t StallJoin::space_of(SourceId source, const gpuprof_drm_batch& batch) {
-  for (const auto& [id, space] : spaces_) {
-    if (space.source == source && space.file == batch.file && space.vm == batch.vm && space.base == batch.base) {
-      return id;
-    }
+  const SpaceKey key{.file = batch.file, .vm = batch.vm, .base = batch.base, .source = source};
+  if (const auto known = space_ids_.find(key); known != space_ids_.end()) {
+    return known->second;
   }
+  forget_bases(key);
   if (spaces_.size() >= kMaxSpaces) {
     not_followed_ += spaces_.size();
     spaces_.clear();
+    space_ids_.clear();
+    live_spaces_.clear();
+    kernels_ = 0;
   }
   const uint64_t id = ++next_space_;
-  spaces_[id] = {.source = source,
-                 .file = batch.file,
-                 .vm = batch.vm,
-                 .base = batch.base,
-                 .vm_number = vm_number(source, batch),
-                 .live = {},
-                 .generations = {}};
+  spaces_[id] = {.key = key, .vm_number = vm_number(source, batch), .live = {}, .generations = {}};
+  space_ids_[key] = id;
   return id;
+}
+
+// Forgets the VM's spaces if it has kMaxBases, because on_bound() must check all of them.
+void StallJoin::forget_bases(const SpaceKey& of_vm) {
+  std::vector<uint64_t> ids;
+  for (auto known = space_ids_.lower_bound({.file = of_vm.file, .vm = of_vm.vm});
+       known != space_ids_.end() && known->first.file == of_vm.file && known->first.vm == of_vm.vm; ++known) {
+    ids.push_back(known->second);
+  }
+  if (ids.size() >= kMaxBases) {
+    not_followed_ += ids.size();
+    for (const uint64_t id : ids) {
+      forget_space(spaces_.at(id));
+      spaces_.erase(id);
+    }
+  }
+}
+
+// Call it before the space is erased from spaces_.
+void StallJoin::forget_space(const Space& space) {
+  kernels_ -= space.live.size() + space.generations.size();
+  space_ids_.erase(space.key);
+  live_spaces_.erase(space.key);
 }
 
 BatchKernel StallJoin::kernel_at(uint64_t space, uint64_t start) {
@@ -153,8 +175,12 @@ BatchKernel StallJoin::kernel_at(uint64_t space, uint64_t start) {
   }
   const auto later = in.generations.find(start);
   const uint32_t generation = later == in.generations.end() ? 0 : later->second;
-  if (in.live.size() < kMaxKernels) {
+  if (kernels_ < kMaxKernels) {
     in.live[start] = generation;
+    live_spaces_.emplace(in.key, space);
+    ++kernels_;
+  } else {
+    ++not_followed_;
   }
   return {space, start, generation, in.vm_number};
 }
@@ -163,16 +189,23 @@ void StallJoin::add_kernels(Run& run, const gpuprof_drm_batch& batch) {
   const uint64_t space = space_of(run.job.source, batch);
   if (!run.kernels.empty() && run.kernels.begin()->second.space != space) {
     // The base address has changed. The event lists all kernels of the batch again.
+    kernels_of_jobs_ -= run.kernels.size();
     run.kernels.clear();
   }
   run.is_complete = batch.state == GPUPROF_BATCH_ENDED;
   run.is_full = !run.is_complete && batch.count == GPUPROF_BATCH_KERNELS;
   std::vector<BatchKernel> added;
   for (uint32_t i = 0; i < batch.count; ++i) {
+    if (kernels_of_jobs_ >= kMaxKernelsOfJobs) {
+      ++not_followed_;
+      run.is_full = true;
+      break;
+    }
     const BatchKernel kernel = kernel_at(space, batch.starts[i]);
     const auto [first, last] = run.kernels.equal_range(kernel.start);
     if (std::none_of(first, last, [&](const auto& known) { return known.second == kernel; })) {
       run.kernels.emplace(kernel.start, kernel);
+      ++kernels_of_jobs_;
       added.push_back(kernel);
     }
   }
@@ -190,9 +223,17 @@ void StallJoin::report_kernel(const Run& run, const BatchKernel& kernel) {
 }
 
 void StallJoin::on_run(const JobKey& key, uint64_t time_ns) {
-  if (const auto run = runs_.find(key); run != runs_.end()) {
-    run->second.run_ns = time_ns;
+  const auto found = runs_.find(key);
+  if (found == runs_.end()) {
+    return;
   }
+  Run& run = found->second;
+  if (run.in_order && run.done_ns == 0) {
+    auto& on_ring = on_ring_[run.job.ring];
+    on_ring.erase({run.run_ns, key.context, key.seqno});
+    on_ring.emplace(time_ns, key.context, key.seqno);
+  }
+  run.run_ns = time_ns;
 }
 
 void StallJoin::on_done(const JobKey& key, uint64_t time_ns) {
@@ -216,11 +257,11 @@ void StallJoin::end_those_before(const JobKey& key, const Run& done) {
   }
   const auto on_ring = done.in_order && done.run_ns != 0 ? on_ring_.find(done.job.ring) : on_ring_.end();
   if (on_ring != on_ring_.end()) {
-    for (const auto& [context, seqno] : on_ring->second) {
-      const auto run = runs_.find({context, seqno});
-      if (run != runs_.end() && run->second.run_ns != 0 && run->second.run_ns < done.run_ns) {
-        over.push_back({context, seqno});
+    for (const auto& [run_ns, context, seqno] : on_ring->second) {
+      if (run_ns >= done.run_ns) {
+        break;
       }
+      over.push_back({context, seqno});
     }
   }
   for (const JobKey& one : over) {
@@ -246,7 +287,7 @@ void StallJoin::stop_running(const JobKey& key, const Run& run) {
     }
   }
   if (const auto on_ring = on_ring_.find(run.job.ring); on_ring != on_ring_.end()) {
-    on_ring->second.erase({key.context, key.seqno});
+    on_ring->second.erase({run.run_ns, key.context, key.seqno});
     if (on_ring->second.empty()) {
       on_ring_.erase(on_ring);
     }
@@ -268,6 +309,7 @@ void StallJoin::on_job(const JobKey& key, const Job& job, uint64_t start_ns) {
 void StallJoin::forget(const JobKey& key) {
   if (const auto run = runs_.find(key); run != runs_.end()) {
     stop_running(key, run->second);
+    kernels_of_jobs_ -= run->second.kernels.size();
     runs_.erase(run);
   }
 }
@@ -278,10 +320,17 @@ void StallJoin::end_source(SourceId source) {
     const bool is_its = entry.second.job.source == source;
     if (is_its) {
       stop_running(entry.first, entry.second);
+      kernels_of_jobs_ -= entry.second.kernels.size();
     }
     return is_its;
   });
-  std::erase_if(spaces_, [source](const auto& entry) { return entry.second.source == source; });
+  std::erase_if(spaces_, [&](const auto& entry) {
+    const bool is_its = entry.second.key.source == source;
+    if (is_its) {
+      forget_space(entry.second);
+    }
+    return is_its;
+  });
 }
 
 void StallJoin::on_record(uint32_t device, const StallRecord& record, uint64_t since_ns, uint64_t now_ns) {
@@ -326,7 +375,7 @@ void StallJoin::finish_windows(uint64_t now_ns, uint64_t period, bool last) {
   while (!pending_.empty()) {
     const bool enough = last || pending_count_ > kMaxWaiting;
     Window& window = pending_.front();
-    if (!enough && now_ns < window.end_ns + kResolveDelayNs) {
+    if (!enough && now_ns < std::max(window.end_ns + kResolveDelayNs, window.next_try_ns)) {
       break;
     }
     if (!resolve(window, now_ns, period, enough)) {
@@ -337,37 +386,58 @@ void StallJoin::finish_windows(uint64_t now_ns, uint64_t period, bool last) {
   expire(now_ns);
 }
 
-// Returns false if some samples must wait for events that are late.
-bool StallJoin::resolve(Window& window, uint64_t now_ns, uint64_t period, bool last) {
+std::vector<StallJoin::Ran> StallJoin::ran_in(const Window& window) const {
   // A ring runs its jobs one after the other. So the jobs after its first unfinished job have not begun.
-  std::unordered_map<uint64_t, uint64_t> first_on_ring;
-  for (const auto& [key, run] : runs_) {
-    if (run.in_order && run.run_ns != 0 && run.done_ns == 0) {
-      uint64_t& first = first_on_ring.try_emplace(run.job.ring, run.run_ns).first->second;
-      first = std::min(first, run.run_ns);
-    }
-  }
-  std::vector<const Run*> ran;
+  const auto waits = [this](const Run& run) {
+    const auto on_ring = run.in_order && run.done_ns == 0 ? on_ring_.find(run.job.ring) : on_ring_.end();
+    return on_ring != on_ring_.end() && run.run_ns > std::get<0>(*on_ring->second.begin());
+  };
+  // A process may run thousands of jobs with the same kernels in one window.
+  std::map<std::tuple<SourceId, bool, std::vector<BatchKernel>>, Ran> all;
   for (const auto& [key, run] : runs_) {
     const bool overlaps =
         run.run_ns != 0 && run.began_ns() < window.end_ns && (run.done_ns == 0 || run.done_ns > window.start_ns);
-    const bool waits = run.in_order && run.done_ns == 0 && run.run_ns > first_on_ring[run.job.ring];
-    if (run.job.device == window.device && overlaps && !waits) {
-      ran.push_back(&run);
+    if (run.job.device != window.device || run.kernels.empty() || !overlaps || waits(run)) {
+      continue;
     }
+    std::vector<BatchKernel> kernels;
+    for (const auto& [start, kernel] : run.kernels) {
+      kernels.push_back(kernel);
+    }
+    const uint64_t from = std::max(run.began_ns(), window.start_ns);
+    const uint64_t to = run.done_ns == 0 ? window.end_ns : std::min(run.done_ns, window.end_ns);
+    Ran& ran = all[{run.job.source, run.is_full, std::move(kernels)}];
+    ran.run = &run;
+    ran.ns += std::max<uint64_t>(to > from ? to - from : 0, 1);
   }
+  std::vector<Ran> list;
+  list.reserve(all.size());
+  for (const auto& [key, ran] : all) {
+    list.push_back(ran);
+  }
+  return list;
+}
+
+// Returns false if some samples must wait for events that are late.
+bool StallJoin::resolve(Window& window, uint64_t now_ns, uint64_t period, bool last) {
+  const std::vector<Ran> ran = ran_in(window);
   const bool gives_up = last || now_ns >= window.end_ns + kLateNs;
   const uint32_t number = ++last_window_;
   SamplesBySource told;
+  size_t lookups = 0;
   pending_count_ -= std::erase_if(window.counts, [&](const auto& entry) {
-    const auto found = candidates(ran, window, entry.first);
+    lookups += ran.size();
+    const bool too_many = lookups > kMaxLookups;
+    const auto found = too_many ? std::vector<Candidate>() : candidates(ran, entry.first);
+    not_followed_ += too_many ? 1 : 0;
     if (!found.empty()) {
       give(number, found, entry.second, told);
-    } else if (gives_up) {
+    } else if (gives_up || too_many) {
       sink_.on_unknown(window.device, window.end_ns, entry.second);
     }
-    return !found.empty() || gives_up;
+    return !found.empty() || gives_up || too_many;
   });
+  window.next_try_ns = now_ns + kRetryNs;
   for (const auto& [source, samples] : told) {
     sink_.on_window(source, {.start_ns = window.start_ns,
                              .end_ns = window.end_ns,
@@ -380,24 +450,21 @@ bool StallJoin::resolve(Window& window, uint64_t now_ns, uint64_t period, bool l
 }
 
 // Returns the kernels with this address that ran in the window, and how long each ran.
-std::vector<StallJoin::Candidate> StallJoin::candidates(const std::vector<const Run*>& runs, const Window& window,
-                                                        uint64_t address) const {
+std::vector<StallJoin::Candidate> StallJoin::candidates(const std::vector<Ran>& ran, uint64_t address) const {
   std::map<std::pair<SourceId, BatchKernel>, Candidate> found;
-  for (const Run* run : runs) {
+  for (const auto& [run, ns] : ran) {
     uint64_t offset = 0;
     const BatchKernel* kernel = find_kernel(*run, address, offset);
     if (kernel == nullptr) {
       continue;
     }
-    const uint64_t from = std::max(run->began_ns(), window.start_ns);
-    const uint64_t to = run->done_ns == 0 ? window.end_ns : std::min(run->done_ns, window.end_ns);
     Candidate& candidate = found[{run->job.source, *kernel}];
     candidate.source = run->job.source;
     candidate.kernel = *kernel;
     candidate.offset = offset;
     candidate.address = address_of(*kernel, offset);
     candidate.is_guess = candidate.is_guess || run->is_full;
-    candidate.ns += std::max<uint64_t>(to > from ? to - from : 0, 1);
+    candidate.ns += ns;
   }
   std::vector<Candidate> list;
   list.reserve(found.size());
@@ -409,8 +476,8 @@ std::vector<StallJoin::Candidate> StallJoin::candidates(const std::vector<const 
 
 uint64_t StallJoin::address_of(const BatchKernel& kernel, uint64_t offset) const {
   const auto space = spaces_.find(kernel.space);
-  const bool known = space != spaces_.end() && space->second.base != 0;
-  return known ? space->second.base + (kernel.start & ~uint64_t{GPUPROF_BATCH_SYSTEM_ROUTINE}) + offset : 0;
+  const bool known = space != spaces_.end() && space->second.key.base != 0;
+  return known ? space->second.key.base + (kernel.start & ~uint64_t{GPUPROF_BATCH_SYSTEM_ROUTINE}) + offset : 0;
 }
 
 // Returns the last kernel of the job that starts at or before the address. Returns null if the job has none, or if
@@ -420,7 +487,7 @@ const BatchKernel* StallJoin::find_kernel(const Run& run, uint64_t address, uint
     return nullptr;
   }
   const auto space = spaces_.find(run.kernels.begin()->second.space);
-  const uint64_t base = space == spaces_.end() ? 0 : space->second.base;
+  const uint64_t base = space == spaces_.end() ? 0 : space->second.key.base;
   // Addresses of kernels are relative to the base address, but addresses in records of Xe3p are absolute.
   const uint64_t at = address < kSpaceBytes || address < base ? address : address - base;
   // The start address of a system routine has its lowest bit set. So this sets the bit too, to find a routine that
@@ -487,6 +554,7 @@ void StallJoin::expire(uint64_t now_ns) {
     const bool is_over = run.done_ns != 0 && run.done_ns + kKeepNs < now_ns && run.done_ns < needed_ns;
     if (is_over) {
       batches_.erase(run.batch);
+      kernels_of_jobs_ -= run.kernels.size();
     }
     return is_over;
   });

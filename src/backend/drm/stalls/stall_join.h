@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -71,7 +72,13 @@ class StallJoin {
   static constexpr size_t kMaxJobs = 65536;
   static constexpr size_t kMaxBatches = 65536;
   static constexpr size_t kMaxSpaces = 4096;
-  static constexpr size_t kMaxKernels = 65536;  // per address space
+  // Limits for all processes together. A process may submit batches with any addresses and base addresses.
+  static constexpr size_t kMaxBases = 64;        // per VM
+  static constexpr size_t kMaxKernels = 262144;  // in address spaces
+  static constexpr size_t kMaxKernelsOfJobs = 262144;
+  // Limit of the comparisons of an address with the kernels of one job, per call of resolve().
+  static constexpr size_t kMaxLookups = size_t{1} << 20;
+  static constexpr uint64_t kRetryNs = 100'000'000;  // pause after which a window is resolved again
   // Limit of pending addresses. If there are more, the samples at the oldest ones are reported as unknown.
   static constexpr size_t kMaxWaiting = 262144;
 
@@ -103,17 +110,21 @@ class StallJoin {
   // Returns the number of jobs whose end was inferred, because the event of the end was lost. Each ended before a
   // later job that has ended.
   [[nodiscard]] uint64_t ends_inferred() const { return ends_inferred_; }
-  // Returns the number of jobs, batches and VMs that exceeded the limits. Samples in their kernels are reported as
-  // unknown.
+  // Returns the number of jobs, batches, VMs, kernels and sample addresses that exceeded the limits. Samples in their
+  // kernels are reported as unknown.
   [[nodiscard]] uint64_t not_followed() const { return not_followed_; }
   [[nodiscard]] size_t waiting() const { return pending_count_; }
 
  private:
-  struct Space {
-    SourceId source = 0;
+  struct SpaceKey {
     uint64_t file = 0;
     uint32_t vm = 0;
     uint64_t base = 0;
+    SourceId source = 0;
+    auto operator<=>(const SpaceKey&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 is wrong here
+  };
+  struct Space {
+    SpaceKey key;
     uint32_t vm_number = 0;             // number of the VM in its source, from 1
     std::map<uint64_t, uint32_t> live;  // from start address to generation
     // From a start address to the generation of the next kernel that starts there, or no entry for generation 0.
@@ -142,7 +153,13 @@ class StallJoin {
     uint32_t device = 0;
     uint64_t start_ns = 0;
     uint64_t end_ns = 0;
+    uint64_t next_try_ns = 0;
     std::map<uint64_t, StallCounts> counts;
+  };
+  // Jobs of one process with the same kernels, and how long they ran in a window.
+  struct Ran {
+    const Run* run = nullptr;
+    uint64_t ns = 0;
   };
   struct Candidate {
     SourceId source = 0;
@@ -163,12 +180,15 @@ class StallJoin {
   void add_kernels(Run& run, const gpuprof_drm_batch& batch);
   Batch& batch_of(uint64_t id);
   uint64_t space_of(SourceId source, const gpuprof_drm_batch& batch);
+  void replace_kernels(Space& space, uint64_t from, uint64_t to);
+  void forget_bases(const SpaceKey& of_vm);
+  void forget_space(const Space& space);
   uint32_t vm_number(SourceId source, const gpuprof_drm_batch& batch);
   BatchKernel kernel_at(uint64_t space, uint64_t start);
   void close(Window& window);
   bool resolve(Window& window, uint64_t now_ns, uint64_t period, bool last);
-  [[nodiscard]] std::vector<Candidate> candidates(const std::vector<const Run*>& runs, const Window& window,
-                                                  uint64_t address) const;
+  [[nodiscard]] std::vector<Ran> ran_in(const Window& window) const;
+  [[nodiscard]] std::vector<Candidate> candidates(const std::vector<Ran>& ran, uint64_t address) const;
   [[nodiscard]] const BatchKernel* find_kernel(const Run& run, uint64_t address, uint64_t& offset) const;
   [[nodiscard]] uint64_t address_of(const BatchKernel& kernel, uint64_t offset) const;
   void give(uint32_t window, const std::vector<Candidate>& to, const StallCounts& counts, SamplesBySource& told);
@@ -179,13 +199,17 @@ class StallJoin {
   std::unordered_map<uint64_t, Batch> batches_;
   std::map<std::pair<uint64_t, uint32_t>, uint64_t> bases_;  // base address by file and queue
   std::unordered_map<uint64_t, Space> spaces_;
+  std::map<SpaceKey, uint64_t> space_ids_;
+  std::map<SpaceKey, uint64_t> live_spaces_;  // those that have live kernels
+  size_t kernels_ = 0;                        // entries of `live` and `generations` in all spaces
+  size_t kernels_of_jobs_ = 0;
   std::map<uint32_t, Window> open_;
   std::deque<Window> pending_;
   size_t pending_count_ = 0;
   ProportionalSplit split_;
   std::map<uint64_t, std::set<uint64_t>> running_;  // sequence numbers of unfinished jobs, by fence context
-  // Unfinished jobs of each ring that runs its jobs in order.
-  std::map<uint64_t, std::set<std::pair<uint64_t, uint64_t>>> on_ring_;
+  // Unfinished jobs that have begun on each ring that runs its jobs in order, by (run_ns, context, seqno).
+  std::map<uint64_t, std::set<std::tuple<uint64_t, uint64_t, uint64_t>>> on_ring_;
   uint64_t ends_inferred_ = 0;
   uint64_t not_followed_ = 0;
   uint64_t next_space_ = 0;

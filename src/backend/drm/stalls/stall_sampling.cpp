@@ -50,8 +50,7 @@ void StallSampling::report_reads() {
   }
 }
 
-void StallSampling::end_source(SourceId source, uint64_t now_ns) {
-  join_.flush(now_ns, period());
+void StallSampling::end_source(SourceId source) {
   join_.end_source(source);
   kernels_.report(source, [&](const std::string& text) { sink_.on_meta(source, text); });
 }

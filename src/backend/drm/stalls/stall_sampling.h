@@ -28,8 +28,9 @@ class StallSampling final : public StallSink, public StallRecordSink {
   // Ends sampling. Reads the remaining records, with at most kMaxFinalReads calls of drain(). `now` returns the
   // current time.
   void stop(const std::function<uint64_t()>& now);
-  // Attributes the last samples of a source. Must be called while the sink still accepts events of the source.
-  void end_source(SourceId source, uint64_t now_ns);
+  // Attributes the last samples of sources that will end. Must be called while the sink still accepts their events.
+  void flush(uint64_t now_ns) { join_.flush(now_ns, period()); }
+  void end_source(SourceId source);
 
   void on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel, bool alone) override;
   void on_stalls(SourceId source, uint32_t window, const At& at, const StallCounts& counts, bool estimated) override;

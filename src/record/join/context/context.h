@@ -28,6 +28,8 @@ struct JoinContext {
 
   JoinOptions options;
   uint64_t now_ns;  // CLOCK_MONOTONIC at the last poll iteration
+  // Number of entries of KernelTimes and LoadedKernels that lookups have compared so far. Limits the work for samples.
+  uint64_t compared = 0;
   JoinCounters counters;
 };
 

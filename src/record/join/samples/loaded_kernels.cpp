@@ -127,6 +127,7 @@ void LoadedKernels::look(const Space& space, uint64_t address, size_t& looks, Wa
   size_t others = kMaxOthers;
   backend::for_each_start_before(space, address, [&](uint64_t start, const std::vector<Kernel>& kernels) {
     bool any = false;
+    join_.compared += kernels.size();
     for (const Kernel& kernel : kernels) {
       // Many kernels may have been unloaded, so skip at most kMaxOthers.
       if (!is_wanted(kernel)) {

@@ -81,13 +81,25 @@ void WindowSampleJoin::retry_pending(bool last, backend::SourceId only) {
     return;
   }
   next_check_ns_ = join_.now_ns + kRetryNs;
+  compared_until_ = join_.compared + (last ? kMaxComparedLast : kMaxCompared);
+  const size_t first = last ? 0 : std::exchange(next_group_, 0);
+  size_t at = 0;
+  size_t stays = 0;
+  bool stopped = false;
   std::erase_if(waiting_, [&](Group& group) {
     const bool is_last = last || counts_ >= kMaxCounts;
-    if ((only != 0 && group.source != only) || (!is_last && join_.now_ns < group.closed_ns + kTimesNs)) {
-      return false;
+    bool waits = (only != 0 && group.source != only) || (!is_last && join_.now_ns < group.closed_ns + kTimesNs);
+    if (!waits && !is_last && (at < first || stopped || !may_compare())) {
+      waits = true;
+      if (at >= first && !std::exchange(stopped, true)) {
+        next_group_ = stays;
+      }
     }
-    const bool taken = take(group, is_last ? RetryPolicy::last_try : RetryPolicy::retry);
+    ++at;
+    join_.compared += waits ? 0 : group.counts.size();
+    const bool taken = !waits && take(group, is_last ? RetryPolicy::last_try : RetryPolicy::retry);
     counts_ -= taken ? group.counts.size() : 0;
+    stays += taken ? 0 : 1;
     return taken;
   });
 }
@@ -117,7 +129,7 @@ bool WindowSampleJoin::take(Group& group, RetryPolicy policy) {
        std::any_of(group.counts.begin(), group.counts.end(), code_may_come))) {
     return false;
   }
-  std::vector<KernelShare> shares = shares_of(*source, group, policy);
+  std::vector<KernelShare> shares = may_compare() ? shares_of(*source, group, policy) : std::vector<KernelShare>();
   if (shares.empty() && policy != RetryPolicy::last_try && waited < kLongestNs) {
     return false;
   }
@@ -125,6 +137,13 @@ bool WindowSampleJoin::take(Group& group, RetryPolicy policy) {
     shares.push_back(unknown_work(*source, group));
     join_.counters.coverage(source->id).count(profile::CoverageCount::samples_without_launch, sum_of(group.counts));
   }
+  // Leaves out the works with the shortest times.
+  if (const size_t most = kMaxParts / group.counts.size() + 1; shares.size() > most) {
+    std::nth_element(shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(most), shares.end(),
+                     [](const KernelShare& a, const KernelShare& b) { return a.ns > b.ns; });
+    shares.resize(most);
+  }
+  join_.compared += shares.size() * group.counts.size();
   Candidates candidates;
   for (const Count& count : group.counts) {
     const CodeLocation at = location_of(*source, group, count);
@@ -148,7 +167,12 @@ bool WindowSampleJoin::take_addresses(Source& source, Group& group, RetryPolicy 
   AddressLookup lookup(loaded_, parts_.kernel_times, source, group.window);
   const size_t before = group.counts.size();
   std::erase_if(group.counts, [&](const Count& count) {
-    const AddressLookup::Answer& answer = lookup.find(count.address, count.low_address);
+    if (!may_compare() && policy != RetryPolicy::last_try) {
+      return false;
+    }
+    static const AddressLookup::Answer none;
+    const AddressLookup::Answer& answer = may_compare() ? lookup.find(count.address, count.low_address) : none;
+    join_.compared += answer.ran.size();
     if (must_wait(answer, waited, policy)) {
       return false;
     }
@@ -211,7 +235,7 @@ void WindowSampleJoin::add_unknown(const Source& source, const Group& group, con
 // Returns the code location of the samples. If they have an address but no module, another source of the process may
 // have loaded the code, so the function searches for the code by its address.
 CodeLocation WindowSampleJoin::location_of(const Source& source, const Group& group, const Count& count) const {
-  if (group.module == 0 && count.address != 0) {
+  if (group.module == 0 && count.address != 0 && may_compare()) {
     if (const auto loaded = loaded_.find(source.process(), count.address, group.window.start_ns, group.window.end_ns)) {
       return *loaded;
     }

@@ -33,6 +33,12 @@ class WindowSampleJoin {
   static constexpr uint64_t kTimesNs = 2'500'000'000;
   // Limit on waiting Counts. Above it, samples no longer wait.
   static constexpr size_t kMaxCounts = 1'000'000;
+  // Limits of one retry_pending() in JoinContext::compared. The rings are not read during that time. Further samples
+  // wait for the next call. In the last one, their work is unknown.
+  static constexpr uint64_t kMaxCompared = 500'000;
+  static constexpr uint64_t kMaxComparedLast = 5'000'000;
+  // Limit on the works among which the samples of a group are apportioned, times the counts of the group.
+  static constexpr size_t kMaxParts = 4'000'000;
 
   WindowSampleJoin(JoinContext& join, const JoinParts& parts, SampleRows& rows, const LoadedKernels& loaded,
                    SampledCode& places)
@@ -77,6 +83,7 @@ class WindowSampleJoin {
   using WindowKey = std::pair<backend::SourceId, uint32_t>;
   using Candidates = std::vector<AddressLookup::Candidate>;
 
+  [[nodiscard]] bool may_compare() const { return join_.compared < compared_until_; }
   bool take(Group& group, RetryPolicy policy);
   bool take_addresses(Source& source, Group& group, RetryPolicy policy);
   [[nodiscard]] bool must_wait(const AddressLookup::Answer& answer, uint64_t waited, RetryPolicy policy) const;
@@ -96,6 +103,8 @@ class WindowSampleJoin {
   std::vector<Group> waiting_;
   size_t counts_ = 0;
   uint64_t next_check_ns_ = 0;
+  uint64_t compared_until_ = 0;
+  size_t next_group_ = 0;  // the first group in `waiting_` that the last retry_pending() had to leave out
 };
 
 }  // namespace gpuprof::record

@@ -53,7 +53,8 @@ void KernelTimes::add(const KernelKey& kernel, profile::WorkId work, bool has_st
     launch->second.since_ns = join_.now_ns;
     launch->second.ran = {.work = work, .ns = 1, .at_ns = start_ns, .has_stack = has_stack};
   }
-  Runs& runs = kernels_[kernel];
+  Runs& kernel_runs = kernels_[kernel];
+  auto& runs = kernel_runs.by_tick;
   const uint64_t ns = std::min(kMostNs, end_ns - start_ns);
   auto run = runs.find({start_ns / kTickNs, work});
   if (run == runs.end() && (count_ < kMaxRuns || runs.empty())) {
@@ -68,6 +69,7 @@ void KernelTimes::add(const KernelKey& kernel, profile::WorkId work, bool has_st
   known.start_ns = std::min(known.start_ns, start_ns);
   known.end_ns = std::max(known.end_ns, end_ns);
   known.ns = std::min(kMostNs, known.ns + ns);
+  kernel_runs.longest_ns = std::max(kernel_runs.longest_ns, known.end_ns - known.start_ns);
 }
 
 bool KernelTimes::expects(backend::SourceId source, uint64_t correlation) const {
@@ -85,8 +87,12 @@ std::vector<KernelShare> KernelTimes::within(const KernelKey& kernel, uint64_t s
   if (found == kernels_.end()) {
     return {};
   }
+  const auto& [runs, longest_ns] = found->second;
   Gathered shares;
-  for (const auto& [key, run] : found->second) {
+  for (auto at = runs.lower_bound({(start_ns - std::min(start_ns, longest_ns)) / kTickNs, {}});
+       at != runs.end() && at->second.start_ns <= end_ns; ++at) {
+    ++join_.compared;
+    const auto& [key, run] = *at;
     const uint64_t from = std::max(start_ns, run.start_ns);
     const uint64_t to = std::min(end_ns, run.end_ns);
     if (from < to || (from == to && run.start_ns == run.end_ns)) {
@@ -102,13 +108,19 @@ std::vector<KernelShare> KernelTimes::before(const KernelKey& kernel, uint64_t e
   if (found == kernels_.end()) {
     return {};
   }
-  uint64_t tick = 0;
-  for (const auto& [key, run] : found->second) {
-    tick = run.start_ns < end_ns ? key.first : tick;
-  }
+  const auto& runs = found->second.by_tick;
+  auto last = runs.lower_bound({end_ns / kTickNs + 1, {}});
+  do {
+    if (last == runs.begin()) {
+      return {};
+    }
+    --last;
+    ++join_.compared;
+  } while (last->second.start_ns >= end_ns);
+  const uint64_t tick = last->first.first;
   Gathered shares;
-  for (auto run = found->second.lower_bound({tick, {}}); run != found->second.end() && run->first.first == tick;
-       ++run) {
+  for (auto run = runs.lower_bound({tick, {}}); run != runs.end() && run->first.first == tick; ++run) {
+    ++join_.compared;
     shares.add({run->first.second, std::max<uint64_t>(run->second.ns, 1), run->second.end_ns, run->second.has_stack});
   }
   return shares.take();
@@ -121,10 +133,10 @@ void KernelTimes::expire() {
   next_expiry_ns_ = join_.now_ns + kExpiryNs;
   count_ = 0;
   for (auto& [kernel, runs] : kernels_) {
-    std::erase_if(runs, [this](const auto& run) { return run.second.end_ns + kKeepNs < join_.now_ns; });
-    count_ += runs.size();
+    std::erase_if(runs.by_tick, [this](const auto& run) { return run.second.end_ns + kKeepNs < join_.now_ns; });
+    count_ += runs.by_tick.size();
   }
-  std::erase_if(kernels_, [](const auto& kernel) { return kernel.second.empty(); });
+  std::erase_if(kernels_, [](const auto& kernel) { return kernel.second.by_tick.empty(); });
   std::erase_if(launches_,
                 [this](const auto& launch) { return launch.second.since_ns + kKeepLaunchNs < join_.now_ns; });
 }
@@ -132,7 +144,7 @@ void KernelTimes::expire() {
 void KernelTimes::end_source(backend::SourceId source) {
   std::erase_if(kernels_, [&](const auto& kernel) {
     const bool ended = kernel.first.source == source;
-    count_ -= ended ? kernel.second.size() : 0;
+    count_ -= ended ? kernel.second.by_tick.size() : 0;
     return ended;
   });
   launches_.erase(launches_.lower_bound({source, 0}), launches_.upper_bound({source, UINT64_MAX}));

@@ -71,7 +71,10 @@ class KernelTimes {
     bool has_stack = false;
   };
   using RunKey = std::pair<uint64_t, profile::WorkId>;  // tick (kTickNs) and work
-  using Runs = std::map<RunKey, Run>;
+  struct Runs {
+    std::map<RunKey, Run> by_tick;
+    uint64_t longest_ns = 0;  // no run is longer
+  };
 
   struct Expected {
     uint64_t since_ns = 0;

@@ -5,11 +5,14 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <memory>
 #include <thread>
+#include <utility>
 
 #include "base/unique_fd.h"
 #include "catch.h"
 
+using gpuprof::ProcessGuard;
 using gpuprof::UniqueFd;
 using gpuprof::record::ProcessTable;
 
@@ -24,6 +27,15 @@ uint64_t map_code(int fd, void* where = nullptr) {
   return reinterpret_cast<uint64_t>(memory);
 }
 
+const auto kSelf = static_cast<uint32_t>(::getpid());
+
+// Returns a guard of this process, as if it had connected as the user.
+std::shared_ptr<ProcessGuard> self_as(uid_t user) {
+  auto guard = ProcessGuard::of_earlier({::getpid(), user, ::getegid()});
+  REQUIRE(guard);
+  return std::make_shared<ProcessGuard>(std::move(*guard));
+}
+
 void unmap(uint64_t address) {
   ::munmap(reinterpret_cast<void*>(address), kBytes);  // NOLINT(performance-no-int-to-ptr)
 }
@@ -32,7 +44,8 @@ void unmap(uint64_t address) {
 
 TEST_CASE("an unmapped address stays known until another mapping replaces it") {
   ProcessTable processes;
-  ProcessTable::Entry& self = processes.by_pid(static_cast<uint32_t>(::getpid()));
+  processes.on_process(kSelf, self_as(::geteuid()));
+  ProcessTable::Entry& self = processes.by_pid(kSelf);
   const auto first = self.maps;
   const UniqueFd file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
   const uint64_t library = map_code(file.get());
@@ -62,9 +75,29 @@ TEST_CASE("an unmapped address stays known until another mapping replaces it") {
   }
 }
 
+TEST_CASE("a process that now has another user, or no identity, is not read") {
+  ProcessTable processes;
+  const auto is_read = [&](const char* backend) {
+    const ProcessTable::Entry& self = processes.on_source(kSelf, backend);
+    CHECK(self.image->command.empty() == self.maps->mappings().empty());
+    return !self.image->command.empty();
+  };
+  CHECK_FALSE(is_read("a"));
+  // This process was another user's when it connected, and has executed a set-user-id program since then.
+  processes.on_process(kSelf, self_as(::geteuid() + 1));
+  CHECK_FALSE(is_read("a"));
+  CHECK_FALSE(processes.read_again(processes.by_pid(kSelf)));
+  CHECK(processes.by_pid(kSelf).maps->mappings().empty());
+  processes.on_process(kSelf, nullptr);
+  CHECK_FALSE(is_read("a"));
+  processes.on_process(kSelf, self_as(::geteuid()));
+  CHECK(is_read("a"));
+}
+
 TEST_CASE("an address is looked up in the file that was mapped when the stack was walked") {
   ProcessTable processes;
-  ProcessTable::Entry& self = processes.by_pid(static_cast<uint32_t>(::getpid()));
+  processes.on_process(kSelf, self_as(::geteuid()));
+  ProcessTable::Entry& self = processes.by_pid(kSelf);
   const UniqueFd first(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
   const UniqueFd second(::open("/bin/sh", O_RDONLY | O_CLOEXEC));
   REQUIRE(second);

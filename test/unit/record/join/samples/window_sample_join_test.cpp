@@ -2,6 +2,7 @@
 // time.
 #include "record/join/samples/window_sample_join.h"
 
+#include "base/clock.h"
 #include "catch.h"
 #include "join_rig.h"
 
@@ -332,4 +333,30 @@ TEST_CASE("samples that the source has estimated stay estimated if one path has 
   const Batch batch = rig.take();
   CHECK(by_stack(rig, batch).size() == 1);
   CHECK(all_estimated(batch, true));
+}
+
+// One long run makes each window look at all runs. The samples would take minutes if there were no limit.
+TEST_CASE("the time for samples of a kernel is limited, and no sample is lost") {
+  constexpr uint64_t kMany = 60'000;
+  constexpr uint64_t kSeconds = 10;
+  constexpr uint64_t kEndNs = (kMany + 1) * 10 * kSharingMs;
+  SharingRig rig;
+  for (uint64_t i = 1; i <= kMany; ++i) {
+    rig.run(i, 77, 1000, i * 10 * kSharingMs);
+  }
+  rig.run(kMany + 1, 77, kEndNs - 1, kEndNs);
+  for (uint32_t i = 1; i <= kMany; ++i) {
+    rig.samples(i, 0x40, 1);
+    rig.window(i, 1, 0, 0, kEndNs + 1, kEndNs + 2);
+  }
+  const uint64_t before = gpuprof::own_cpu_ns();
+  rig.pass(WindowSampleJoin::kTimesNs);
+  rig.correlator.on_source_end(1);
+  CHECK(gpuprof::own_cpu_ns() - before < kSeconds * 1'000'000'000);
+  uint64_t sum = 0;
+  for (const auto& [key, count] : rig.take().samples) {
+    sum += count;
+  }
+  CHECK(sum == kMany);
+  CHECK(rig.dropped() == 0);
 }

@@ -57,6 +57,19 @@ TEST_CASE("a kernel that crosses the edge of a window counts by its part inside"
   CHECK(times.within(kKernel, 1000 * kMs, 2000 * kMs).empty());  // a run that ends as the window begins is not in it
 }
 
+TEST_CASE("a lookup compares only runs near its window") {
+  JoinContext join(Rig::with_defaults({}));
+  KernelTimes times(join);
+  for (uint64_t i = 1; i <= 1000; ++i) {
+    times.add(kKernel, WorkId{1}, true, i * 10 * kMs, i * 10 * kMs + 5000);
+  }
+  CHECK(ns_of(times.within(kKernel, 5000 * kMs, 5001 * kMs), 1) == 5000);
+  CHECK(times.before(kKernel, 5000 * kMs).front().at_ns == 4990 * kMs + 5000);
+  CHECK(times.before(kKernel, UINT64_MAX).front().at_ns == 10'000 * kMs + 5000);
+  CHECK(times.before(kKernel, 10 * kMs).empty());
+  CHECK(join.compared < 20);
+}
+
 TEST_CASE("late samples use the last run of their kernel") {
   JoinContext join(Rig::with_defaults({}));
   KernelTimes times(join);
