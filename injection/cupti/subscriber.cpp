@@ -10,6 +10,7 @@
 #include "cupti/activity/buffers.h"
 #include "cupti/callbacks.h"
 #include "cupti/calls.h"
+#include "cupti/devices.h"
 #include "cupti/event_handlers.h"
 #include "cupti/graphs.h"
 #include "cupti/kernel_names.h"
@@ -255,6 +256,7 @@ void set_recording(bool on) {
   store_relaxed(&session().paused, on ? 0U : 1U);
   pause_handlers(!on);
   if (on) {
+    store_relaxed(&session().resuming, 1U);
     forget_captures();
     enable_kinds();
     enable_all_calls(true);
@@ -265,6 +267,18 @@ void set_recording(bool on) {
     store_relaxed(&session().conditions, 1U);
     distrust_node_names();
   }
+}
+
+// CUPTI numbers the calls of an enabled callback like launches, so the number of such a call tells how many there were.
+void count_rest() {
+  if (load_relaxed(&session().paused) == 0 || !wants(GPUPROF_OPTION_WINDOWS) || finalizing() || finalized()) {
+    return;
+  }
+  store_relaxed(&session().resuming, 1U);
+  constexpr CUpti_CallbackId kCall = CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion;
+  session().api.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, kCall);
+  driver_version();
+  session().api.enable_callback(0, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, kCall);
 }
 
 void request_finalize() {

@@ -46,6 +46,26 @@ bool wanted() {
   return active();
 }
 
+// Lists that are executed later are followed between windows, too: a list may be executed in a later window, and its
+// library events must be reset after each execution.
+bool has_windows() {
+  return !in_fork() && wants(GPUPROF_OPTION_WINDOWS);
+}
+
+// Called between windows. Counts a command that runs at once.
+bool is_for_later(ze_command_list_handle_t handle) {
+  if (!has_windows()) {
+    return false;
+  }
+  const Locked locked;
+  const List* list = locked.held() ? find_or_query_list(handle) : nullptr;
+  const bool later = list != nullptr && !list->immediate;
+  if (!later) {
+    count(GPUPROF_COUNT_PASSED);
+  }
+  return later;
+}
+
 // Returns the name id of a kernel. Limits the name length that the driver reports, because it may be wrong.
 uint32_t kernel_name(ze_kernel_handle_t kernel) {
   constexpr size_t kLongest = 65536;
@@ -227,7 +247,7 @@ ze_context_handle_t context_of(ze_command_list_handle_t handle) {
 void begin_command(Command command, void** call) {
   const Guard guard;
   *call = nullptr;
-  if (!guard.entered() || !wanted()) {
+  if (!guard.entered() || !(wanted() || is_for_later(command.list))) {
     return;
   }
   const uint64_t begun_ns = begin_timing();
@@ -293,7 +313,7 @@ void end_command(ze_command_list_handle_t list, ze_event_handle_t* signal, ze_re
 void begin_execution(uint32_t count, ze_command_list_handle_t* handles, void** call) {
   const Guard guard;
   *call = nullptr;
-  if (!guard.entered() || handles == nullptr || !wanted()) {
+  if (!guard.entered() || handles == nullptr || !(wanted() || has_windows())) {
     return;
   }
   report_oldest_executions();

@@ -20,7 +20,9 @@ namespace gpuprof::injection {
 namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
-constexpr uint64_t kTickNs = 100 * kMillisecond;  // longest interval between two reads of the control bits
+constexpr uint64_t kTickNs = 100 * kMillisecond;  // longest interval between two ticks
+// Interval between two reads of the control bits, with GPUPROF_OPTION_WINDOWS. The recorder allows for two of them.
+constexpr uint64_t kLookNs = 5 * kMillisecond;
 // Flush interval if nothing is launched. It is needed because kernels that were launched earlier may end.
 constexpr uint64_t kIdleFlushNs = GPUPROF_IDLE_FLUSH_NS;
 // More than one, because a recorder that was stopped together with the target may resume later.
@@ -40,6 +42,7 @@ struct ServiceThread {
   uint64_t last_flush_ns = 0;
   bool worked = false;  // true: something was launched at some time
   bool recording = false;
+  uint64_t next_tick_ns = 0;
   uint32_t silent_ticks = 0;  // number of successive ticks without a heartbeat of the recorder
   // Time at which recording stopped because the recorder was silent; 0: recording has not stopped.
   uint64_t left_ns = 0;
@@ -77,9 +80,9 @@ struct MetaKey {
   char text[64];
 };
 
-// Returns whether the recorder is gone. The target must find this out itself, because a killed recorder cannot switch
+// Finds out whether the recorder is gone. The target must find this out itself, because a killed recorder cannot switch
 // recording off. If the recorder was only stopped and now continues, reports how long nothing was recorded.
-bool recorder_left() {
+void notice_silence() {
   service.silent_ticks = recorder_silent() ? service.silent_ticks + 1 : 0;
   const bool left = service.silent_ticks >= kSilentTicks;
   if (left && service.left_ns == 0) {
@@ -88,12 +91,11 @@ bool recorder_left() {
     meta(MetaKey("not_recorded_ms").text, (now_ns() - service.left_ns) / kMillisecond);
     service.left_ns = 0;
   }
-  return service.left_ns != 0;
 }
 
 // Starts or stops recording. While recording is paused or the recorder is gone, the target must pay no overhead.
 void follow_recorder() {
-  const bool wanted = !recorder_left() && active();
+  const bool wanted = service.left_ns == 0 && active();
   if (wanted == service.recording) {
     return;
   }
@@ -110,6 +112,7 @@ void tick() {
     service.worked = true;
     vendor().first_work();
   }
+  notice_silence();
   follow_recorder();
   if (service.left_ns != 0) {
     return;  // nobody would read the records
@@ -147,13 +150,23 @@ uint64_t tick_ns() {
 // false.
 bool flush_while(bool (*wanted)()) {
   while (wanted()) {
+    uint64_t until = service.next_tick_ns;
+    if (wants(GPUPROF_OPTION_WINDOWS) && service.left_ns == 0) {
+      const uint64_t look = now_ns() + kLookNs;
+      until = look < until ? look : until;
+    }
     pthread_mutex_lock(&service.mutex);
-    const bool ending = wait_for(Stage::ending, now_ns() + (service.left_ns != 0 ? kIdleFlushNs : tick_ns()));
+    const bool ending = wait_for(Stage::ending, until);
     pthread_mutex_unlock(&service.mutex);
     if (ending) {
       return true;
     }
-    tick();
+    if (now_ns() < service.next_tick_ns) {
+      follow_recorder();
+    } else {
+      tick();
+      service.next_tick_ns = now_ns() + (service.left_ns != 0 ? kIdleFlushNs : tick_ns());
+    }
   }
   return false;
 }
@@ -187,6 +200,7 @@ void prepare(const Vendor& vendor) {
   }
   read_pace();
   service.last_flush_ns = 0;
+  service.next_tick_ns = now_ns() + tick_ns();
   service.worked = false;
   service.silent_ticks = 0;
   service.left_ns = 0;

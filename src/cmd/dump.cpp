@@ -130,7 +130,7 @@ class Printer {
         constexpr bool kMeasured =
             std::is_same_v<R, p::Gpu> || std::is_same_v<R, p::Host> || std::is_same_v<R, p::Launch>;
         kMeasured ? work(value) : short_work(value);
-      } else {
+      } else if (!p::is_left_out<F>(value)) {
         put_field(field.name, value);
       }
       return true;

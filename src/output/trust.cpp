@@ -70,6 +70,21 @@ std::string sample_line(const ProfileInfo& info) {
   return line;
 }
 
+std::string estimate_line(const ProfileInfo& info) {
+  if (!info.is_estimate()) {
+    return {};
+  }
+  const uint64_t recorded = info.counted(CoverageCount::launches);
+  const uint64_t between = info.counted(CoverageCount::between_windows);
+  std::string line =
+      "all numbers are estimates from " + counted_text(info.windows, "window") + " of the time (--max-overhead)";
+  if (between > 0) {
+    const uint64_t all = between > UINT64_MAX - recorded ? UINT64_MAX : recorded + between;
+    line += ", with " + count_text(recorded) + " of " + counted_text(all, "launch");
+  }
+  return line;
+}
+
 std::string loss_line(const ProfileInfo& info) {
   const std::string text = loss_text(info);
   return text.empty() ? text : "lost: " + text;
@@ -170,7 +185,7 @@ std::string loss_text(const ProfileInfo& info) {
 std::vector<std::string> gap_lines(const ProfileInfo& info) {
   std::vector<std::string> lines;
   for (std::string line :
-       {analyze::part_warning(info.meta),
+       {estimate_line(info), analyze::part_warning(info.meta),
         info.complete ? "" : std::string("the profile is cut short: it has no END record"), loss_line(info)}) {
     if (!line.empty()) {
       lines.push_back(std::move(line));

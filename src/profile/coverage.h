@@ -27,8 +27,11 @@ enum class CoverageCount : uint8_t {
   stack_whole,
   stack_truncated,
   stack_no_python,
+  between_windows,
+  represented,
+  weighted,
 };
-inline constexpr size_t kCoverageCounts = static_cast<size_t>(CoverageCount::stack_no_python) + 1;
+inline constexpr size_t kCoverageCounts = static_cast<size_t>(CoverageCount::weighted) + 1;
 
 std::string_view word(CoverageCount what);
 

@@ -171,6 +171,8 @@ bool parse_as(Input& x, std::optional<Record>& out) {
       return x.in.offset(field.name, value);
     } else if constexpr (F::kForm == Form::own_id) {
       return take(x, field.name, value) && (index(value) != 0 || x.in.fail(field.name, "is 0, but ids begin at 1"));
+    } else if constexpr (F::kForm == Form::one_if_missing) {
+      return x.in.at_end() || (take(x, field.name, value) && (value != 0 || x.in.fail(field.name, "is 0")));
     } else {
       return take(x, field.name, value);
     }

@@ -35,6 +35,7 @@ enum class Form : uint8_t {
   own_id,        // the id that this definition assigns, which is never 0
   kernel_stack,  // the id of a KSTACK; without this, a StackId refers to a USTACK
   hexadecimal,
+  one_if_missing,  // the last field of a line, left out if it is 1
 };
 
 template <typename R, typename T, Form kFormOf>
@@ -43,6 +44,15 @@ struct Field {
   std::string_view name;
   T R::*member;
 };
+
+// Returns whether the writer leaves out the field because of its value.
+template <typename F, typename T>
+constexpr bool is_left_out(const T& value) {
+  if constexpr (F::kForm == Form::one_if_missing) {
+    return value == 1;
+  }
+  return false;
+}
 
 template <typename... Fields>
 struct Layout {
@@ -119,7 +129,8 @@ inline constexpr auto kLayout<Idle> = layout("IDLE", field("slice", &Idle::slice
                                              field("work", &Idle::work), field("ns", &Idle::ns));
 template <>
 inline constexpr auto kLayout<Window> = layout("WINDOW", field("start_ns", &Window::start_ns),
-                                               field("end_ns", &Window::end_ns));
+                                               field("end_ns", &Window::end_ns),
+                                               field<Form::one_if_missing>("weight", &Window::weight));
 template <>
 inline constexpr auto kLayout<Latency> = layout("LATENCY", field("work", &Latency::work),
                                                 field("phase", &Latency::phase), field("count", &Latency::count),

@@ -14,7 +14,7 @@ namespace gpuprof::profile {
 
 // The oldest version that readers must support. No earlier version was released.
 inline constexpr int kFormatMajor = 3;
-inline constexpr int kFormatMinor = 3;
+inline constexpr int kFormatMinor = 4;
 
 // Ids have different types, so that the compiler rejects a stack id in the place of a string id.
 enum class StringId : uint32_t {};
@@ -224,6 +224,7 @@ struct Idle {
 struct Window {
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;
+  uint64_t weight = 1;  // stands for this many times its length; not 1 only with --max-overhead
 };
 
 enum class Phase : uint8_t {

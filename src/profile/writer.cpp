@@ -132,7 +132,7 @@ void put(const R& record, std::string& out) {
   for_each_field(record, [&]<typename F>(const F& /*field*/, const auto& value) {
     if constexpr (F::kForm == Form::hexadecimal) {
       line.put_hexadecimal(value);
-    } else {
+    } else if (!is_left_out<F>(value)) {
       line.put(value);
     }
     return true;

@@ -16,7 +16,6 @@
 #include "base/log.h"
 #include "base/unique_fd.h"
 #include "record/ipc/channel.h"
-#include "record/ipc/overhead_limiter.h"
 #include "record/join/correlator.h"
 #include "record/memory_budget.h"
 #include "record/process/unrecorded.h"
@@ -154,7 +153,8 @@ class Session {
     if (Status started = sources_.start(backends_, {*correlator_, *source_ids_, root, options_.sampling}); !started) {
       return started;
     }
-    windows_.emplace(options_.recording, start_ns_, *channel_, sources_, *correlator_);
+    windows_.emplace(options_.recording, options_.has_duty_cycle() ? options_.max_overhead : 0, start_ns_, *channel_,
+                     sources_, *correlator_);
     return {};
   }
 
@@ -189,11 +189,7 @@ class Session {
       handle_signals();
       wait_ms = iteration_->take() > 0 ? kBusyPollMs : std::min(wait_ms * 2, kIdlePollMs);
       const uint64_t now = monotonic_ns();
-      windows_->update(now);
-      if (now >= next_budget_ns_) {
-        channel_->keep_budget(now);
-        next_budget_ns_ = now + OverheadLimiter::kIntervalNs;
-      }
+      windows_->update(now, cost_ns());
       if (!iteration_->ever_connected()) {
         attachment_.warn_if_not_connected(start_ns_, now);
       }
@@ -224,8 +220,11 @@ class Session {
     command_.add_poll_fd(poll_fds_);
     attachment_.add_poll_fd(poll_fds_);
     iteration_->add_poll_fds(poll_fds_);
-    ::poll(poll_fds_.data(), poll_fds_.size(), milliseconds);
+    ::poll(poll_fds_.data(), poll_fds_.size(), windows_->limit_wait(milliseconds, monotonic_ns()));
   }
+
+  // Returns what recording has cost the targets so far.
+  [[nodiscard]] uint64_t cost_ns() const { return channel_->overhead().in_all(correlator_->totals().launches); }
 
   void handle_signals() {
     while (const auto event = signals_.next()) {
@@ -258,7 +257,7 @@ class Session {
     SummaryFacts facts = facts_at(end_ns);
     facts.recorder_cpu_ns = cpu_ns;
     correlator_->add_meta("target.exit_status", facts.target_end);
-    add_overhead_meta(*correlator_, options_, facts, channel_->budget_state());
+    add_overhead_meta(*correlator_, options_, facts);
     explain_missing_samples(options_.sampling, *correlator_, gpu_lines_->without_lines(), iteration_->ever_connected());
     // write() may change totals(), which the next statement reads.
     output_.write(*correlator_, *channel_, stacks_.engine.get());
@@ -269,7 +268,7 @@ class Session {
     if (attachment_.is_wanted()) {
       facts.around = {start_ns_ - called_ns_, monotonic_ns() - end_ns};
     }
-    return conclude(output_.file(), status, std::move(facts), std::move(written), channel_->budget_state().exceeded);
+    return conclude(output_.file(), status, std::move(facts), std::move(written));
   }
 
   // Returns the end of the last window. Idle time is computed only up to that end.
@@ -297,6 +296,7 @@ class Session {
     facts.counted = correlator_->counted();
     facts.stacks_missing = !stacks_.any();
     facts.target_end = target_end(command_.status(), attachment_.has_ended());
+    facts.windows = correlator_->windows();
     facts.only_a_window = windows_->had_gaps() || attachment_.is_wanted();
     facts.used_gpu = iteration_->ever_connected();
     facts.nvtx_range = options_.nvtx_range;
@@ -340,7 +340,6 @@ class Session {
   uint64_t called_ns_ = 0;
   uint64_t start_ns_ = 0;
   uint64_t own_cpu_before_ns_ = 0;
-  uint64_t next_budget_ns_ = 0;
   std::vector<pollfd> poll_fds_;
 };
 

@@ -40,6 +40,9 @@ struct SessionOptions {
   std::string nvtx_range;   // NAME or NAME@DOMAIN: only launches inside this range
   double max_overhead = 0;  // argument of --max-overhead in percent; 0: no limit
   RecordingSwitch::Options recording;
+  // Whether recording is switched on and off to keep below max_overhead. With exact samples, max_overhead limits only
+  // the sampled launches.
+  [[nodiscard]] bool has_duty_cycle() const { return max_overhead > 0 && !sampling.exact; }
   // Displays sums during the recording; null: no display. Must outlive the session.
   LiveView* live = nullptr;
 };

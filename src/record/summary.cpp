@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -90,8 +91,26 @@ std::string coverage(const SummaryFacts& facts) {
   return "coverage " + covered.percent_text() + left_out;
 }
 
+Phrases estimated(const SummaryFacts& facts) {
+  const Totals& t = facts.totals;
+  // Scaled as by readers (analyze/rows/launch_scale.h).
+  const auto scaled = [&t](uint64_t number) {
+    return static_cast<uint64_t>(std::llroundl(static_cast<long double>(number) *
+                                               static_cast<long double>(t.coverage[CoverageCount::represented]) /
+                                               static_cast<long double>(t.coverage[CoverageCount::weighted])));
+  };
+  return {"recorded " + counted(t.launches, "launch") + " of " +
+              std::to_string(t.launches + t.coverage[CoverageCount::between_windows]) + " in " +
+              counted(facts.windows, "window"),
+          "estimate: " + counted(scaled(t.gpu_records), "GPU record"), duration_text(scaled(t.gpu_ns)) + " GPU time",
+          counted(facts.stacks, "stack") + (facts.stacks_missing ? " (no stack engine)" : "")};
+}
+
 Phrases recorded(const SummaryFacts& facts) {
   const Totals& t = facts.totals;
+  if (t.coverage[CoverageCount::weighted] > 0 && t.coverage[CoverageCount::between_windows] > 0 && !facts.counts_only) {
+    return estimated(facts);
+  }
   Phrases phrases = {counted(t.launches, "launch")};
   if (const uint64_t failed = t.coverage[CoverageCount::failed]; failed > 0) {
     phrases.back() += fmt::format(" ({} FAILED)", failed);
@@ -232,7 +251,7 @@ std::string left_out_line(const symbolize::ReadingBudget::LeftOut& left_out) {
   return text.empty() ? text : "some functions or lines have no names because of limits of the recording: " + text;
 }
 
-void print_summary(const SummaryFacts& facts, bool budget_exceeded) {
+void print_summary(const SummaryFacts& facts) {
   const Summary summary = summary_of(facts);
   for (const std::string& line : summary.lines) {
     if (summary.is_warning && &line == &summary.lines.front()) {
@@ -257,9 +276,6 @@ void print_summary(const SummaryFacts& facts, bool budget_exceeded) {
                     "and other details",
                     left_out->second),
         "GPU work and its times are complete; for more detail, record less at a time (--duration, -p, --nvtx-range)");
-  }
-  if (budget_exceeded) {
-    log::warn("even with the fewest stacks, recording cost more than --max-overhead allows");
   }
 }
 

@@ -26,6 +26,7 @@ struct SummaryFacts {
   };
   std::optional<Around> around;  // with record -p: how long attaching and detaching took
   Channel::Overhead overhead;
+  uint64_t windows = 0;
   uint64_t stacks = 0;
   symbolize::ReadingBudget::LeftOut left_out;
   size_t counted = 0;  // number of (instruction, metric) pairs with a count
@@ -61,8 +62,8 @@ std::string python_line(const RefusedPython& refused);
 // Returns which names are missing because of limits; empty: no names are missing.
 std::string left_out_line(const symbolize::ReadingBudget::LeftOut& left_out);
 
-// Prints all messages, and whether the recording exceeded --max-overhead.
-void print_summary(const SummaryFacts& facts, bool budget_exceeded);
+// Prints all messages.
+void print_summary(const SummaryFacts& facts);
 
 // Adds the file's name and the number of bytes written to an error that made the profile incomplete.
 Error unwritten(const SummaryFacts& facts, Error error);

@@ -109,6 +109,7 @@ GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_welcome) == 24, "welcome layout");
 /* With GPUPROF_OPTION_SAMPLES: the recorder takes the samples, so the target sends only code and GPU_KERNEL records.
  * */
 #define GPUPROF_OPTION_CODE_ONLY 256u
+#define GPUPROF_OPTION_WINDOWS 512u /* GPUPROF_CONTROL_ENABLED changes often, so look at it every few milliseconds */
 #define GPUPROF_OPTION_ALL_KERNELS 64u /* treat all kernels as chosen, and ignore gpuprof_segment.chosen */
 
 #define GPUPROF_ALL_STACKS 65536u /* value of gpuprof_segment.stack_share for a stack at every launch */
@@ -128,6 +129,7 @@ enum gpuprof_count {
   GPUPROF_COUNT_UNSAMPLED = 2, /* launches that got no stack because of gpuprof_segment.stack_share */
   GPUPROF_COUNT_OUTSIDE = 3,   /* GPU work ignored because its launch was outside of options.nvtx_range */
   GPUPROF_COUNT_GPU_OPS = 4,   /* GPU_OP records that were sent, or lost because the ring was full */
+  GPUPROF_COUNT_PASSED = 5,    /* launches made while recording was off, with GPUPROF_OPTION_WINDOWS */
   GPUPROF_COUNTS = 8
 };
 

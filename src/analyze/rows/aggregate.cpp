@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "analyze/rows/launch_scale.h"
 #include "analyze/rows/totals.h"
 #include "analyze/stalls/sample_map.h"
 #include "base/text/numbers.h"
@@ -105,6 +106,9 @@ class Aggregator {
     info.covered = covered_work(result_, outside_);
     leave_out(result_, outside_);
     check_conservation(result_);
+    if (info.is_estimate()) {
+      launch_scale_.apply(result_);
+    }
     return std::move(result_);
   }
 
@@ -442,6 +446,8 @@ class Aggregator {
   }
 
   Reason keep(const p::Window& r) {
+    ++result_.info.windows;
+    result_.info.weighted_windows = result_.info.weighted_windows || r.weight > 1;
     result_.windows.push_back(r);
     return std::nullopt;
   }
@@ -500,6 +506,7 @@ class Aggregator {
       return "the sum of the COVERAGE lines with this word exceeds 64 bits";
     }
     result_.info.coverage[std::string(r.what)] = sum;
+    launch_scale_.add(r);
     return std::nullopt;
   }
 
@@ -554,6 +561,7 @@ class Aggregator {
   size_t queued_ = 0;  // number of samples ever put into the queue
   size_t dequeued_ = 0;
   Outside outside_;
+  LaunchScale launch_scale_;
   uint64_t lost_ = 0;
   bool ended_ = false;
   p::End end_;

@@ -46,10 +46,17 @@ struct ProfileInfo {
   profile::WorkCoverage covered;
   uint64_t skipped_bad = 0;
   uint64_t skipped_unknown = 0;
-  uint64_t records = 0;  // GPU, LAUNCH and EUSTALL lines
-  uint64_t events = 0;   // EVENT, CALL and SPAN lines, which form a timeline
+  uint64_t records = 0;           // GPU, LAUNCH and EUSTALL lines
+  uint64_t events = 0;            // EVENT, CALL and SPAN lines, which form a timeline
+  uint64_t windows = 0;           // WINDOW lines
+  bool weighted_windows = false;  // a window has a weight above 1
 
   [[nodiscard]] uint64_t counted(profile::CoverageCount what) const;
+  // Whether --max-overhead left out a part of the time, so that the sums are estimates.
+  [[nodiscard]] bool is_estimate() const {
+    return weighted_windows ||
+           counted(profile::CoverageCount::represented) != counted(profile::CoverageCount::weighted);
+  }
 
   [[nodiscard]] uint64_t dropped_samples() const;
   // True if at most 1% of the samples was dropped. Dropped samples are mostly those of the busiest code, so larger

@@ -45,7 +45,7 @@ std::vector<profile::Window> windows_in(const std::vector<profile::Window>& wind
   const uint64_t to = absolute(window.to_ns);
   std::vector<profile::Window> parts;
   for (const profile::Window& one : windows) {
-    const profile::Window part{std::max(one.start_ns, from), std::min(one.end_ns, to)};
+    const profile::Window part{std::max(one.start_ns, from), std::min(one.end_ns, to), one.weight};
     if (part.start_ns < part.end_ns) {
       parts.push_back(part);
     }

@@ -28,6 +28,13 @@ std::string text_of(const std::array<std::string, kAspects>& words, bool inverte
   return inverted && !text.empty() ? "--not " + text : text;
 }
 
+// Without these counts, the sums of a recording with --max-overhead could not be scaled.
+bool is_scale(const p::Record& row) {
+  const auto* coverage = std::get_if<p::Coverage>(&row);
+  return coverage != nullptr && (coverage->what == p::word(p::CoverageCount::represented) ||
+                                 coverage->what == p::word(p::CoverageCount::weighted));
+}
+
 bool is_about_process(const p::Record& row) {
   return std::holds_alternative<p::Loss>(row) || std::holds_alternative<p::Coverage>(row);
 }
@@ -60,7 +67,7 @@ Status Filter::take_row(const p::Record& row) {
   Answer answer = judge(row);
   if (answer == Answer::unknown) {
     // Keep LOSS records, because the lost records may have belonged to the subset.
-    if (!std::holds_alternative<p::Loss>(row)) {
+    if (!std::holds_alternative<p::Loss>(row) && !is_scale(row)) {
       ++left_out_[std::string(kind_of(row))];
       return {};
     }

@@ -129,9 +129,10 @@ class Record final : public Command {
     expect_one_of(app.add_option("--wait", wait_,
                                  "wait for all processes that use a GPU, or for the command only (default: all)"),
                   {"all", "main"});
-    expect_percentage(app.add_option("--max-overhead", options_.max_overhead,
-                                     "limit of the time for stacks, in % of elapsed time (default: unlimited)"),
-                      0.01, 100.0)
+    expect_percentage(
+        app.add_option("--max-overhead", options_.max_overhead,
+                       "record random windows only, to cost programs at most PCT % (default: record all)"),
+        0.01, 100.0)
         ->type_name("PCT");
     app.add_option("--commit", options_.commit,
                    "commit to store, for gpuprof check (default: from CI variables or git)")

@@ -82,12 +82,11 @@ struct Channel::Source {
   uint64_t overhead_samples = 0;
   uint64_t overhead_ns = 0;
   uint64_t handover_ns = 0;
-  OverheadLimiter limiter;
   UniqueFd connection;  // valid while the process waits for its welcome
   UniqueFd file;
   uint64_t gave_up_ns = 0;  // time at which sending the welcome failed; 0: it has not failed
 
-  explicit Source(double max_overhead) : limiter(max_overhead) {}
+  Source() = default;
   Source(const Source&) = delete;
   Source& operator=(const Source&) = delete;
   ~Source() {
@@ -188,7 +187,7 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
   if (!admits(caller.pid)) {
     return;
   }
-  auto source = std::make_unique<Source>(options_.max_overhead);
+  auto source = std::make_unique<Source>();
   source->pid = caller.pid;
   source->guard = guard_of(caller);
   if (!source->guard) {
@@ -269,6 +268,7 @@ void Channel::set_up(const ChannelOptions& options, std::string_view backend, So
       (options.attached ? GPUPROF_OPTION_ATTACHED : 0u) | (options.stacks ? GPUPROF_OPTION_STACKS : 0u) |
       (sampling.samples ? GPUPROF_OPTION_SAMPLES : 0u) | (sampling.counts() ? GPUPROF_OPTION_COUNTS : 0u) |
       (sampling.exact ? GPUPROF_OPTION_EXACT : 0u) | (code_only ? GPUPROF_OPTION_CODE_ONLY : 0u) |
+      (options.duty_cycle ? GPUPROF_OPTION_WINDOWS : 0u) |
       (sampling.exact && !sampling.chosen ? GPUPROF_OPTION_ALL_KERNELS : 0u);
   segment.options.sampling_period = sampling.period;
   std::memcpy(segment.counted, sampling.counted.data(), std::min(sampling.counted.size(), kMaxCounted));
@@ -507,24 +507,6 @@ void Channel::set_stacks(bool stacks, bool hold) {
 void Channel::set_enabled(bool enabled) {
   options_.enabled = enabled;
   set_control(GPUPROF_CONTROL_ENABLED, enabled);
-}
-
-void Channel::keep_budget(uint64_t now_ns) {
-  if (options_.max_overhead <= 0) {
-    return;
-  }
-  for (const auto& source : sources_) {
-    const uint32_t before = source->limiter.share();
-    const uint32_t share =
-        source->limiter.update(source->launches, source->overhead_samples, source->overhead_ns, now_ns);
-    budget_state_.least_share = std::min(budget_state_.least_share, share);
-    budget_state_.exceeded = budget_state_.exceeded || source->limiter.exceeded();
-    if (share != before) {
-      store(source->segment->stack_share, share);
-      log::debug("process " + std::to_string(source->pid) + ": " + std::to_string(100.0 * share / GPUPROF_ALL_STACKS) +
-                 "% of the launches get a stack");
-    }
-  }
 }
 
 void Channel::request_retract() {

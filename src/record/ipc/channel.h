@@ -21,7 +21,6 @@
 #include "base/unique_fd.h"
 #include "record/ipc/code_objects.h"
 #include "record/ipc/listener.h"
-#include "record/ipc/overhead_limiter.h"
 #include "record/ipc/wire_decoder.h"
 #include "record/memory_budget.h"
 #include "wire/wire.h"
@@ -41,8 +40,9 @@ struct ChannelOptions {
   // Targets send one GPU_OP per graph launch instead of one per node.
   bool whole_graphs = false;
   bool attached = false;
-  // Limit in percent of the elapsed time. Above it, fewer launches get a stack. 0: no limit.
+  // With --pc-sampling=exact, the limit for sampled launches in percent of the elapsed time. 0: kExactPercent.
   double max_overhead = 0;
+  bool duty_cycle = false;  // recording is switched on and off often
   backend::SamplingOptions sampling = {};
   // The injection libraries of these backends send GPU code, but record nothing.
   std::vector<std::string> code_only = {};
@@ -100,16 +100,6 @@ class Channel {
   // Switches recording on or off in connected processes and in those that connect later.
   void set_enabled(bool enabled);
 
-  // Adjusts each process's share of launches with a stack, to keep the overhead below options.max_overhead.
-  void keep_budget(uint64_t now_ns);
-  struct BudgetState {
-    // The smallest share of any process since the start, in units of 1/GPUPROF_ALL_STACKS.
-    uint32_t least_share = GPUPROF_ALL_STACKS;
-    // Whether the overhead exceeded the limit even at the smallest allowed share.
-    bool exceeded = false;
-  };
-  [[nodiscard]] BudgetState budget_state() const { return budget_state_; }
-
   // Asks attached libraries to leave their processes. all_retracted() is true once they have.
   void request_retract();
   [[nodiscard]] bool all_retracted() const;
@@ -140,6 +130,10 @@ class Channel {
     // Returns the cost per launch of a recording with this number of launches.
     [[nodiscard]] uint64_t per_launch(uint64_t launches) const {
       return (samples == 0 ? 0 : ns / samples) + (launches == 0 ? 0 : handover_ns / launches);
+    }
+    // Returns the cost of a recording with this number of launches.
+    [[nodiscard]] uint64_t in_all(uint64_t launches) const {
+      return (samples == 0 ? 0 : ns / samples * launches) + handover_ns;
     }
   };
   [[nodiscard]] Overhead overhead() const { return overhead_; }
@@ -177,7 +171,6 @@ class Channel {
   FewWarnings unmapped_;
   DecodeCounts counts_;
   Overhead overhead_;
-  BudgetState budget_state_;
   // A copy of a piece of a ring. The target could change the ring itself during decoding.
   std::vector<std::byte> copy_;
 };

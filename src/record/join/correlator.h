@@ -74,7 +74,7 @@ class Correlator final : public backend::EventSink, public StackSink {
   void on_launch_stack(const LaunchStack& launch) override;
   void on_counted_launch(uint32_t function, const LaunchStack& launch) override;
 
-  void open_window(uint64_t at) { windows_.open(at); }
+  void open_window(uint64_t at, uint64_t weight = 1) { windows_.open(at, weight); }
   void close_window(uint64_t at) { windows_.close(at); }
 
   // Call it when the process of the source already runs although its unwind tables are not ready.
@@ -108,6 +108,7 @@ class Correlator final : public backend::EventSink, public StackSink {
   Batch take_batch();
   [[nodiscard]] size_t rows_waiting() const { return rows_.waiting() + samples_.rows() + timeline_.waiting(); }
   [[nodiscard]] const std::map<std::string, uint32_t>& device_indices() const { return producers_.devices().indices(); }
+  [[nodiscard]] size_t windows() const { return windows_.count(); }
   [[nodiscard]] uint64_t late_ns() const { return rows_.late_ns(); }
   [[nodiscard]] const JoinCounters& counters() const { return join_.counters; }
   [[nodiscard]] const Totals& totals() const { return join_.counters.totals(); }

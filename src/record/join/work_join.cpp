@@ -49,6 +49,18 @@ void WorkJoin::report_without_work(backend::SourceId source) {
   }
 }
 
+// Gives the event the weight of the window in which it was launched. Returns false if there is no such window. The work
+// of a window is in one slice, so that a reader can compare windows.
+bool WorkJoin::weigh(WorkEvent& event, const PendingLaunch* launch) const {
+  if (!join_.options.duty_cycle) {
+    return true;
+  }
+  const profile::Window* window = parts_.windows.at(launch == nullptr ? event.start_ns : launch->time_ns);
+  event.weight = window == nullptr ? 0 : window->weight;
+  event.slice_ns = window == nullptr ? 0 : window->start_ns;
+  return window != nullptr;
+}
+
 // Returns whether the event must be left out: it is outside of the recording, or a sum would overflow.
 bool WorkJoin::is_left_out(const WorkEvent& event, const PendingLaunch* launch) {
   if (event.outside) {
@@ -70,7 +82,7 @@ bool WorkJoin::is_left_out(const WorkEvent& event, const PendingLaunch* launch) 
 }
 
 // Attributes the event and adds it to the sums, or leaves it out. Returns false if the event must wait.
-bool WorkJoin::take(const WorkEvent& event, RetryPolicy policy) {
+bool WorkJoin::take(WorkEvent event, RetryPolicy policy) {
   Source* source = parts_.producers.find(event.site.source);
   if (source == nullptr) {
     return true;
@@ -81,6 +93,11 @@ bool WorkJoin::take(const WorkEvent& event, RetryPolicy policy) {
   }
   if (event.kernel_id != 0) {
     add_kernel(*source, event, launch);
+    return true;
+  }
+  if (!weigh(event, launch)) {
+    ++join_.counters.totals().off_records;
+    parts_.launches.match(*source, event, launch);
     return true;
   }
   if (is_left_out(event, launch)) {
@@ -115,22 +132,22 @@ void WorkJoin::count(const Source& source, const WorkEvent& event, const WorkKey
   }
   Totals& totals = join_.counters.totals();
   SourceCoverage& coverage = join_.counters.coverage(event.site.source);
-  ++totals.gpu_records;
-  totals.gpu_ns += event.duration();
+  totals.gpu_records += event.weight;
+  totals.gpu_ns += event.duration() * event.weight;
   const bool is_unknown = !event.site.unsampled && (launch == nullptr || launch->orphan);
   if (is_unknown && parts_.launches.is_before_attach(source, event.site)) {
-    coverage.count(profile::CoverageCount::before_attach);
+    coverage.count(profile::CoverageCount::before_attach, event.weight);
     return;
   }
   if (event.site.unsampled) {
     ++totals.unsampled_records;
   } else if (key.stack != 0) {
-    ++totals.with_stack;
+    totals.with_stack += event.weight;
   } else if (join_.options.stacks_wanted) {
-    coverage.count(profile::CoverageCount::without_stack);
+    coverage.count(profile::CoverageCount::without_stack, event.weight);
   }
   if (is_unknown) {
-    coverage.count(profile::CoverageCount::without_launch);
+    coverage.count(profile::CoverageCount::without_launch, event.weight);
   }
 }
 

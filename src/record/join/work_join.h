@@ -32,7 +32,8 @@ class WorkJoin {
 
  private:
   void take_or_keep(const WorkEvent& event, RetryPolicy policy);
-  bool take(const WorkEvent& event, RetryPolicy policy);
+  bool take(WorkEvent event, RetryPolicy policy);
+  [[nodiscard]] bool weigh(WorkEvent& event, const PendingLaunch* launch) const;
   [[nodiscard]] bool is_left_out(const WorkEvent& event, const PendingLaunch* launch);
   void retry_bodies(bool last, backend::SourceId only);
   void add_kernel(Source& source, const WorkEvent& event, const PendingLaunch* launch);

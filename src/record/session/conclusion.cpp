@@ -68,8 +68,7 @@ void add_written(const ProfileSink& sink, const MemoryBudget& memory, const Tota
   facts.file_bytes = sink.bytes_written();
 }
 
-Result<SessionResult> conclude(OutputFile& output, int wait_status, SummaryFacts facts, Status written,
-                               bool budget_exceeded) {
+Result<SessionResult> conclude(OutputFile& output, int wait_status, SummaryFacts facts, Status written) {
   Status named = finish_name(output, facts);
   const profile::WorkCoverage covered = covered_work(facts);
   const SessionResult result{wait_status, covered,
@@ -82,7 +81,7 @@ Result<SessionResult> conclude(OutputFile& output, int wait_status, SummaryFacts
     log::error(*failure);
     return result;
   }
-  print_summary(facts, budget_exceeded);
+  print_summary(facts);
   return result;
 }
 

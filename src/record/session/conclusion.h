@@ -20,7 +20,6 @@ void add_written(const ProfileSink& sink, const MemoryBudget& memory, const Tota
 
 // Gives the profile its name and prints the summary. If both the command and the recorder failed, the command's failure
 // decides the exit status.
-Result<SessionResult> conclude(OutputFile& output, int wait_status, SummaryFacts facts, Status written,
-                               bool budget_exceeded);
+Result<SessionResult> conclude(OutputFile& output, int wait_status, SummaryFacts facts, Status written);
 
 }  // namespace gpuprof::record

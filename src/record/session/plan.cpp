@@ -19,6 +19,7 @@ ChannelOptions plan_channel(const SessionOptions& options, const StackSetup& sta
       .whole_graphs = options.whole_graphs,
       .attached = options.attach_pid != 0,
       .max_overhead = options.max_overhead,
+      .duty_cycle = options.has_duty_cycle(),
       .sampling = options.sampling,
       .nvtx_range = options.nvtx_range,
       .code = {.session_bytes = options.sampling.samples || options.sampling.counts() ? kMaxCodeBytes : 0}};
@@ -39,6 +40,7 @@ JoinOptions plan_join(const SessionOptions& options, const StackSetup& stacks, c
           .profiler_libraries = ProfilerLibraries::of(backends),
           .timeline = options.timeline,
           .latency = options.latency,
+          .duty_cycle = options.has_duty_cycle(),
           .sampling = options.sampling};
 }
 

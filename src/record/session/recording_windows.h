@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
+#include "record/duty_cycle.h"
 #include "record/ipc/channel.h"
 #include "record/join/correlator.h"
 #include "record/recording_switch.h"
@@ -14,10 +16,14 @@ namespace gpuprof::record {
 class RecordingWindows {
  public:
   // The references must outlive this object. `options` must be those with which the channel was opened.
-  RecordingWindows(const RecordingSwitch::Options& options, uint64_t start_ns, Channel& channel, LocalSources& sources,
-                   Correlator& correlator);
+  // `max_overhead` is a limit in percent of the elapsed time; 0: no limit.
+  RecordingWindows(const RecordingSwitch::Options& options, double max_overhead, uint64_t start_ns, Channel& channel,
+                   LocalSources& sources, Correlator& correlator);
 
-  void update(uint64_t now_ns);
+  // `cost_ns` is what recording has cost the targets so far.
+  void update(uint64_t now_ns, uint64_t cost_ns);
+  // Returns the wait in milliseconds, shortened to the next switch by the duty cycle.
+  [[nodiscard]] int limit_wait(int milliseconds, uint64_t now_ns) const;
   void set_by_user(bool on, uint64_t now_ns);
   void give_up();  // switches recording off for the rest of the session
   uint64_t end();
@@ -29,9 +35,13 @@ class RecordingWindows {
 
  private:
   void apply();
+  void switch_on(uint64_t now_ns);
   void switch_off();
+  void follow_duty(uint64_t now_ns, uint64_t cost_ns);
 
   RecordingSwitch switch_;
+  double max_overhead_;
+  std::optional<DutyCycle> duty_;  // with a limit, while the user wants to record
   Channel& channel_;
   LocalSources& sources_;
   Correlator& correlator_;

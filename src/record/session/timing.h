@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "record/ipc/overhead_limiter.h"
 #include "wire/wire.h"
 
 namespace gpuprof::record {
@@ -14,7 +13,6 @@ inline constexpr int kBusyPollMs = 2;
 inline constexpr int kIdlePollMs = GPUPROF_POLL_NS / 1'000'000;
 static_assert(GPUPROF_POLL_NS * 10 <= GPUPROF_RECORDER_ALIVE_NS,
               "targets must see several heartbeats of the recorder before they take it for dead");
-static_assert(GPUPROF_POLL_NS < OverheadLimiter::kIntervalNs);
 
 // The time between two batches. If gpuprof is killed, the records of about this time are lost.
 inline constexpr uint64_t kWriteIntervalNs = 500'000'000;

@@ -18,6 +18,14 @@ class LevelZero(ze_rig.LevelZeroTest):
             with self.subTest(case=case):
                 self.assert_exact(*self.record_app(case, "50"))
 
+    def test_with_a_limit_of_the_overhead_all_launches_are_counted(self):
+        profile, _, stderr = self.record_app("measured", "100000", faults="reuse", options=["--max-overhead", "1"])
+        coverage = profile.coverage()
+        self.assertGreater(coverage["between_windows"], 50_000, stderr)  # immediate commands
+        self.assertEqual(coverage["launches"] + coverage["between_windows"], 200_000, stderr)
+        folded = rig.parse_folded(self.gpuprof("-q", "flame", "--weight", "count", "-i", self.profile_path))
+        self.assertAlmostEqual(sum(value for _, value in folded), 200_000, delta=200)
+
     def test_two_drivers_are_recorded_with_both_loader_modes(self):
         # How a loader with two drivers finds the driver of a handle. 0: the loader wraps the handles. 1 (default since loader
         # 1.24): the handle leads to the driver's functions.

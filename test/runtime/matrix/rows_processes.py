@@ -151,36 +151,22 @@ def killed_recorder(matrix):
 
 @row(5, "overhead-budget")
 def overhead_budget(matrix):
-    """--max-overhead records fewer stacks but all times; time without a stack is extrapolated without bias."""
+    """--max-overhead records windows of the time, counts all launches, and estimates the rest without bias."""
     matrix.need_stacks()
     recording = matrix.record(matrix.platform.many(), "--max-overhead", "0.1")
-    recording.check_conserved()
-    end, coverage = recording.profile.end(), recording.profile.coverage()
-    unsampled = coverage.get("unsampled", 0)
-    require(unsampled > 0, f"no launch was left without a stack: {recording.stderr[-300:]}")
-    marked = recording.count("GPU", lambda work: bool(work.flags & rig.Work.UNSAMPLED))
-    require_equal(marked, unsampled, "records of WORK marked as unsampled")
-    require_equal(end["gpu_records"], recording.expect["records"], "records: none may be missing")
-    require_equal(coverage.get("without_stack", 0), 0, "records without a stack that was wanted")
-    for choice in ("spread", "show"):
-        require_equal(recording.folded_total("--unit", "ns", f"--unsampled={choice}"), end["gpu_ns"],
-                      f"flame --unsampled={choice}")
-    known = 100 * end["with_stack"] / end["gpu_records"]
-    for limit, status in ((known * 0.9, 0), (known * 1.1, 3)):  # coverage excludes extrapolated work
-        recording.gpuprof("flame", "-i", recording.path, "--min-coverage", f"{limit:.6f}", expect=(status,))
-    require(f"coverage {int(known * 100) / 100:.2f}%" in recording.stderr, f"{known}%: {recording.stderr[-300:]}")
-    sampled = [recording.site(site) for site in matrix.platform.even_sites]
-    require(all(sampled), f"launches with a stack: {sampled}")
-    tolerance = 2.5 / sum(sampled) ** 0.5  # five standard deviations of an unbiased choice
-    require_between(0.5 - tolerance, sampled[0] / sum(sampled), 0.5 + tolerance, f"share of the first of {sampled}")
-    spread = recording.flame("--unit", "ns", "--unsampled=spread")
-    times = [sum(ns for frames, ns in spread if any(is_function(frame, site) for frame in frames[:-1]))
-             for site in matrix.platform.even_sites]
-    truth = sum(numbers[1] for work, numbers in recording.profile.measured("GPU")
-                if is_kernel(work.name, matrix.platform.even_kernel))
-    for ns in times:
-        require_between(0.48 - tolerance, ns / truth, 0.52 + tolerance, f"spread time {times} of {truth} ns")
-    return f"{unsampled} of {end['launches']} launches without a stack; even sites {sampled}"
+    expected = recording.expect["records"]
+    weighted = sum(numbers[0] for _, numbers in recording.profile.measured("GPU"))
+    require_equal(weighted, recording.profile.end()["gpu_records"], "records of the windows, weighted")
+    windows = [line for line in recording.profile.of("WINDOW") if len(line) == 3]
+    require(windows, f"no window has a weight: {recording.stderr[-300:]}")
+    coverage = recording.profile.coverage()
+    require(coverage["matched"] < expected / 2, f"{coverage['matched']} of {expected} launches were recorded")
+    require_between(expected * 0.999, recording.folded_total("--weight", "count"), expected * 1.001, "estimated launches")
+    require("estimate: " in recording.stderr, f"the summary does not say so: {recording.stderr[-300:]}")
+    told = recording.gpuprof("report", "--json", "-i", recording.path)
+    require("all numbers are estimates" in told, f"report does not say so: {told[:300]}")
+    sites = [recording.site(site) for site in matrix.platform.even_sites]
+    require_between(0.4, sites[0] / sum(sites), 0.6, f"share of the first of {sites}")
 
 
 @row(5, "burst-counted", only="mock")

@@ -231,12 +231,7 @@ def conditional_nodes(matrix):
 
 @row(2, "conditional-left-out")
 def conditional_left_out(matrix):
-    """Kernels in conditional bodies of a launch without a stack are recorded. Those outside the recorded range are not."""
-    recording = matrix.record(matrix.platform.conditional(rounds=300), "--max-overhead", "0.01")
-    recording.check_conserved()
-    recording.check_expectations(stacks=False)
-    coverage = recording.profile.coverage()
-    require_equal(coverage.get("without_record", 0), 0, f"launches without work of {coverage}")
+    """Kernels in conditional bodies of launches outside the recorded range are not recorded."""
     recording = matrix.record(matrix.platform.conditional(), "--nvtx-range", "no such range")
     coverage = recording.profile.coverage()
     require_equal(coverage.get("outside_range", 0), recording.expect["records"], "records outside of the range")

@@ -177,6 +177,39 @@ TEST_CASE("coverage, losses, windows and timeline records are summed") {
   CHECK(rows.info.records == 0);
 }
 
+TEST_CASE("the sums of weighted windows are scaled to all launches of each process") {
+  // Process 1 made 10 launches in windows and 90 between them. Its windows stand for 80 launches.
+  const std::string text = kAggregateBase +
+                           "PROCESS;2;200;1;5;1;0;0;0\nWORK;8;2;7;0;1;0;0;0;1;0;kernel;3;0\n"
+                           "WINDOW;10;30;8\nGPU;0;1;60;600;10;10;0;40;0\nGPU;0;2;20;100;5;5;0;0;2000\n"
+                           "HOST;0;5;8;80;10;10;0\nGPU;0;8;7;70;10;10;0;0;0\n"
+                           "COVERAGE;1;represented;100\nCOVERAGE;1;weighted;80\n";
+  const Aggregate rows = aggregate_text(text, {.host = true, .squares = true, .queue = true});
+  REQUIRE(rows.rows.size() == 3);
+  CHECK(rows.rows[0].weight.count == 75);
+  CHECK(rows.rows[0].weight.ns == 750);
+  CHECK(rows.rows[0].min_ns == 10);
+  CHECK(rows.queue_ns[0] == 50);
+  CHECK(rows.rows[1].weight.count == 25);
+  CHECK(rows.rows[1].weight.bytes == 2500);
+  CHECK(rows.rows[2].weight.count == 7);  // this process has no counts
+  CHECK(rows.host[0].weight.count == 10);
+  CHECK(rows.total.count == 107);
+  CHECK(rows.total.ns == 750 + 125 + 70);
+  CHECK(rows.info.gpu_records == 107);
+  CHECK(rows.info.is_estimate());
+  CHECK(rows.info.windows == 1);
+}
+
+TEST_CASE("forged windows and counts neither overflow nor scale a complete recording") {
+  const std::string forged = "COVERAGE;1;represented;" + kMost + "\nCOVERAGE;1;weighted;1\n";
+  const std::string gpu = "GPU;0;1;40;4000000000000000000;1;4000000000000000000;0;0;0\n";
+  CHECK(aggregate_text(kAggregateBase + gpu + forged).rows[0].weight.count == 40);
+  const Aggregate rows = aggregate_text(kAggregateBase + "WINDOW;0;" + kMost + ";" + kMost + "\nWINDOW;5;" + kMost +
+                                        ";2\n" + gpu + forged);
+  CHECK(rows.rows[0].weight.count == 40);
+}
+
 TEST_CASE("a sum that exceeds 64 bits is an error for every kind of record") {
   const std::pair<std::string, std::string> lines[] = {
       {"GPU;0;1;1;" + kMost + ";" + kMost + ";" + kMost + ";0;0;0", "GPU;0;3;1;1;1;1;0;0;0"},

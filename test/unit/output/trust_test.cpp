@@ -63,6 +63,22 @@ TEST_CASE("the footer shows recorded and missing data in numbers and percent") {
             "39.92% of the GPU work is explained by a CPU stack: 900 of 2,254, of which 1,254 were lost"});
 }
 
+TEST_CASE("an estimate is said before everything else") {
+  analyze::ProfileInfo info = clean();
+  info.windows = 41;
+  CHECK(output::gap_lines(info).empty());
+  info.weighted_windows = true;
+  CHECK(output::gap_lines(info).front() == "all numbers are estimates from 41 windows of the time (--max-overhead)");
+  info.coverage["launches"] = 2100;
+  info.coverage["between_windows"] = 97'900;
+  info.coverage["weighted"] = 90'000;
+  info.weighted_windows = false;  // a short run, of which only the first window was recorded
+  const std::string line =
+      "all numbers are estimates from 41 windows of the time (--max-overhead), with 2,100 of 100,000 launches";
+  CHECK(output::gap_lines(info).front() == line);
+  CHECK(output::notice_lines(info).front() == line);
+}
+
 TEST_CASE("the notice of other outputs holds each gap and the coverage") {
   using output::notice_lines;
   CHECK(notice_lines(clean()).empty());

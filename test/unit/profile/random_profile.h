@@ -198,7 +198,7 @@ struct RandomProfile {
         return add(r);
       }
       case 6:
-        return add(profile::Window{start, start + small()});
+        return add(profile::Window{start, start + small(), 1 + start % 3});
       case 7:
         ++events;
         return add(profile::Event{work(static_cast<WorkKind>(below(3))), any(), start, end, any(), any(), any()});

@@ -44,7 +44,7 @@ std::string error_of(const std::string& line) {
 }
 
 const char* const kSmall =
-    "GPUPROF;3.3\n"
+    "GPUPROF;3.4\n"
     "META;command;./app\\x3b ls\n"
     "STRING;1;main\n"
     "STRING;2;app\n"
@@ -65,6 +65,7 @@ const char* const kSmall =
     "IDLE;0;1;3;4\n"
     "IDLE;0;1;0;4\n"
     "WINDOW;5;33\n"
+    "WINDOW;40;50;12\n"
     "LATENCY;1;call_to_start;3;30;8;12;8;1;10;1;12;1\n"
     "EVENT;1;17;100;110;90;95;0\n"
     "CALL;1;11;1;1;17;80;120\n"
@@ -133,13 +134,13 @@ TEST_CASE("fields are parsed into the right members") {
   CHECK(index(place.as<GpuPlace>().instruction) == 5);
   REQUIRE(place.as<GpuPlace>().frames.size() == 2);
   CHECK(index(place.as<GpuPlace>().frames[1]) == 7);
-  const Only counted("GPUPROF;3.3\nGPU_COUNT;1;2;3;4;5\n");
+  const Only counted("GPUPROF;3.4\nGPU_COUNT;1;2;3;4;5\n");
   CHECK(index(counted.as<GpuCount>().process) == 1);
   CHECK(index(counted.as<GpuCount>().device) == 2);
   CHECK(index(counted.as<GpuCount>().place) == 3);
   CHECK(index(counted.as<GpuCount>().name) == 4);
   CHECK(counted.as<GpuCount>().value == 5);
-  const Only instruction("GPUPROF;3.3\nGPU_INSTRUCTION;1;2;3;4\n");
+  const Only instruction("GPUPROF;3.4\nGPU_INSTRUCTION;1;2;3;4\n");
   CHECK(index(instruction.as<GpuInstruction>().place) == 1);
   CHECK(index(instruction.as<GpuInstruction>().text) == 2);
   CHECK(index(instruction.as<GpuInstruction>().waits_for) == 3);
@@ -250,9 +251,9 @@ TEST_CASE("every prefix of a profile is readable") {
 TEST_CASE("supported format versions are read, other versions rejected") {
   CHECK(first_error("GPUPROF;3.0\n").empty());
   CHECK(first_error("GPUPROF;3.7\nFUTURE;1;2\n").empty());
-  CHECK(first_error("GPUPROF;4.1\n") == "p.txt:1: the profile has format version 4.1, this gpuprof reads up to 3.3");
+  CHECK(first_error("GPUPROF;4.1\n") == "p.txt:1: the profile has format version 4.1, this gpuprof reads up to 3.4");
   CHECK(first_error("GPUPROF;999999.0\n") ==
-        "p.txt:1: the profile has format version 999999.0, this gpuprof reads up to 3.3");
+        "p.txt:1: the profile has format version 999999.0, this gpuprof reads up to 3.4");
   for (const std::string old : {"1.0", "2.1"}) {
     const auto refused = open_text("GPUPROF;" + old + "\n");
     REQUIRE_FALSE(refused);
@@ -268,7 +269,7 @@ TEST_CASE("supported format versions are read, other versions rejected") {
 }
 
 TEST_CASE("unknown kinds are skipped and counted") {
-  auto reader = open_text("GPUPROF;3.3\nNEW_KIND;1;x\nNEW2\nSTRING;1;a\n");
+  auto reader = open_text("GPUPROF;3.4\nNEW_KIND;1;x\nNEW2\nSTRING;1;a\n");
   REQUIRE(reader);
   for (;;) {
     auto next = reader->next();
@@ -334,6 +335,8 @@ TEST_CASE("errors name the line, the field and the reason") {
         "p.txt:2: GPU: field 'sum_squares_ns2' is too large");
   CHECK(error_of("PROCESS;1;1;1;1;0;0") == "p.txt:2: PROCESS: field 'rank' is missing");
   CHECK(error_of("DEVICE;1;0;0;0") == "p.txt:2: DEVICE: field 'uuid' is missing");
+  CHECK(error_of("WINDOW;1;2;0") == "p.txt:2: WINDOW: field 'weight' is 0");
+  CHECK(error_of("WINDOW;1;2;3;4") != "");
   CHECK(error_of("WINDOW;2;1") == "p.txt:2: WINDOW: field 'end_ns' is before start_ns");
   CHECK(error_of("EVENT;1;1;2;1;0;0;0") == "p.txt:2: EVENT: field 'end_ns' is before start_ns");
   CHECK(error_of("CALL;0;1;0;0;1;2;1") == "p.txt:2: CALL: field 'end_ns' is before start_ns");

@@ -109,6 +109,21 @@ TEST_CASE("work without a stack because of --max-overhead lowers the coverage, w
   CHECK(covered_work(facts).percent() == 21);
 }
 
+TEST_CASE("with --max-overhead the summary tells recorded and estimated numbers apart") {
+  SummaryFacts facts = clean();
+  facts.totals.launches = 1000;
+  facts.totals.gpu_records = 8000;
+  facts.totals.with_stack = 8000;
+  facts.totals.gpu_ns = 80'000'000;
+  facts.totals.coverage[gpuprof::profile::CoverageCount::launches] = 1000;
+  facts.totals.coverage[gpuprof::profile::CoverageCount::represented] = 10000;
+  facts.totals.coverage[gpuprof::profile::CoverageCount::weighted] = 8000;
+  facts.totals.coverage[gpuprof::profile::CoverageCount::between_windows] = 9000;
+  facts.windows = 41;
+  CHECK(has(shown(facts), "recorded 1000 launches of 10000 in 41 windows"));
+  CHECK(has(shown(facts), "estimate: 10000 GPU records, 100 ms GPU time"));
+}
+
 TEST_CASE("losses other than GPU work are reported, but do not lower the coverage") {
   SummaryFacts facts = clean();
   facts.totals.lost = {{"details_lost", 3}};

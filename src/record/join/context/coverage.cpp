@@ -49,6 +49,15 @@ CoverageCounts SourceCoverage::sum_up(const backend::Counters& counters) const {
   sum[CoverageCount::matched] += take(orphans_);
   sum[CoverageCount::without_record] = rest;
   sum[CoverageCount::unsampled] = std::min(counters.counts[GPUPROF_COUNT_UNSAMPLED], counters.launches);
+  sum[CoverageCount::between_windows] = counters.counts[GPUPROF_COUNT_PASSED];
+  if (sum[CoverageCount::weighted] > 0) {
+    // Of the launches between windows, the same share had work of its own as of the recorded ones. A target's counters
+    // may be false.
+    const uint64_t matched = sum[CoverageCount::matched];
+    const profile::Uint128 between = profile::Uint128{sum[CoverageCount::between_windows]} * matched;
+    const auto had_work = static_cast<uint64_t>(between / std::max(counters.launches, uint64_t{1}));
+    sum[CoverageCount::represented] = had_work > UINT64_MAX - matched ? UINT64_MAX : had_work + matched;
+  }
   sum[CoverageCount::outside_range] += counters.counts[GPUPROF_COUNT_OUTSIDE];
   return sum;
 }

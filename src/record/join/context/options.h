@@ -29,6 +29,7 @@ struct JoinOptions {
   ProfilerLibraries profiler_libraries;
   bool timeline = false;
   bool latency = false;
+  bool duty_cycle = false;  // only work whose call lies in a window counts, with the weight of the window
   backend::SamplingOptions sampling;
   CodeReader* code_reader = nullptr;  // reads GPU code for samples and counts; null: no code is read
   uint64_t (*clock)() = monotonic_ns;

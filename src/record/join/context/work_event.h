@@ -37,6 +37,8 @@ struct WorkEvent {
   uint64_t submitted_ns = 0;
   uint64_t bytes = 0;
   uint64_t count = 1;
+  uint64_t weight = 1;    // the event counts this many times (see DutyCycle); 0: its launch is in no window
+  uint64_t slice_ns = 0;  // the event counts in the slice of this time; 0: in that of end_ns
   bool more = false;
   bool outside = false;  // true: the launch is outside of --nvtx-range
   // If not 0, the event describes only one kernel of a batch of kernels. This is the id of the kernel's name.

@@ -135,6 +135,7 @@ void Launches::match(const Source& source, const WorkEvent& event, PendingLaunch
   }
   if (!launch->matched) {
     coverage.count(profile::CoverageCount::matched);
+    coverage.count(profile::CoverageCount::weighted, join_.options.duty_cycle ? event.weight : 0);
   }
   const uint64_t keep = keep_ns(source, event);
   table.match(site.source, site.correlation, *launch, keep == 0 ? 0 : join_.now_ns + keep);

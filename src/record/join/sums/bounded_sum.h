@@ -5,13 +5,14 @@
 
 namespace gpuprof::record {
 
-// Adds `value` and returns true. Does nothing and returns false if the sum would exceed 2^62.
-inline bool add_if_it_fits(uint64_t& total, uint64_t value) {
+// Adds `value * times` and returns true. Does nothing and returns false if the sum would exceed 2^62.
+inline bool add_if_it_fits(uint64_t& total, uint64_t value, uint64_t times = 1) {
   constexpr uint64_t kMax = uint64_t{1} << 62;
-  if (value > kMax - total) {
+  uint64_t product = 0;
+  if (__builtin_mul_overflow(value, times, &product) || product > kMax - total) {
     return false;
   }
-  total += value;
+  total += product;
   return true;
 }
 

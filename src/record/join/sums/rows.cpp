@@ -26,8 +26,9 @@ Rows::Rows(JoinContext& join, const Windows& windows)
 
 bool Rows::admit(const WorkEvent& event) {
   Sums& sums = event.site.is_host ? host_ : gpu_;
-  return add_if_it_fits(sums.bytes, event.bytes) && add_if_it_fits(sums.ns, event.duration()) &&
-         add_if_it_fits(sums.count, event.count);
+  return add_if_it_fits(sums.bytes, event.bytes, event.weight) &&
+         add_if_it_fits(sums.ns, event.duration(), event.weight) &&
+         add_if_it_fits(sums.count, event.count, event.weight);
 }
 
 profile::WorkId Rows::intern(WorkKey& key) {
@@ -46,17 +47,19 @@ RowValue& Rows::row(uint64_t ns, profile::WorkId work) {
 
 void Rows::add(const WorkEvent& event, const WorkKey& key, profile::WorkId work, uint32_t pid, uint64_t call_ns) {
   const uint64_t duration = event.duration();
-  RowValue& value = row(event.end_ns, work);
-  value.count += event.count;
-  value.sum_ns += duration;
+  RowValue& value = row(event.slice_ns != 0 ? event.slice_ns : event.end_ns, work);
+  value.count += event.count * event.weight;
+  value.sum_ns += duration * event.weight;
   value.min_ns = std::min(value.min_ns, duration);
   value.max_ns = std::max(value.max_ns, duration);
-  value.bytes += event.bytes;
+  value.bytes += event.bytes * event.weight;
   if (!event.site.is_host) {
-    value.sum_squares_ns2 += profile::Uint128{duration} * duration;
+    value.sum_squares_ns2 += profile::Uint128{duration} * duration * event.weight;
     add_queue_time(event, value);
   }
-  share_time(event, key, work, pid);
+  if (!join_.options.duty_cycle) {  // work that was launched between windows is unknown, and may run in windows
+    share_time(event, key, work, pid);
+  }
   if (join_.options.latency && !event.site.is_host && join_.memory().admit()) {
     latencies_.add(work, call_ns, event);
   }
@@ -66,8 +69,8 @@ void Rows::add(const WorkEvent& event, const WorkKey& key, profile::WorkId work,
 // Ignores graph nodes, because their queue times come from an earlier launch.
 void Rows::add_queue_time(const WorkEvent& event, RowValue& value) {
   if (event.queued_ns != 0 && event.start_ns >= event.queued_ns && event.site.graph_node == 0 &&
-      add_if_it_fits(queue_ns_, event.start_ns - event.queued_ns)) {
-    value.queue_ns += event.start_ns - event.queued_ns;
+      add_if_it_fits(queue_ns_, event.start_ns - event.queued_ns, event.weight)) {
+    value.queue_ns += (event.start_ns - event.queued_ns) * event.weight;
   }
 }
 

@@ -12,7 +12,8 @@ namespace gpuprof::record {
 
 class Windows {
  public:
-  void open(uint64_t at) { windows_.push_back({at, UINT64_MAX}); }
+  // `at` may be in the future. The work of the window counts `weight` times.
+  void open(uint64_t at, uint64_t weight = 1) { windows_.push_back({at, UINT64_MAX, weight}); }
   void close(uint64_t at) {
     if (is_open()) {
       windows_.back().end_ns = std::max(at, windows_.back().start_ns);
@@ -21,11 +22,13 @@ class Windows {
   }
 
   [[nodiscard]] bool is_open() const { return !windows_.empty() && windows_.back().end_ns == UINT64_MAX; }
-  [[nodiscard]] bool contains(uint64_t ns) const {
+  // Returns the window that contains this time, or null. The next call of open() makes the pointer invalid.
+  [[nodiscard]] const profile::Window* at(uint64_t ns) const {
     const auto window =
         std::find_if(windows_.rbegin(), windows_.rend(), [ns](const auto& one) { return one.start_ns <= ns; });
-    return window != windows_.rend() && ns < window->end_ns;
+    return window != windows_.rend() && ns < window->end_ns ? &*window : nullptr;
   }
+  [[nodiscard]] bool contains(uint64_t ns) const { return at(ns) != nullptr; }
   // Returns how much of [begin, end) was recorded.
   [[nodiscard]] uint64_t recorded(uint64_t begin, uint64_t end) const {
     uint64_t sum = 0;
@@ -38,6 +41,8 @@ class Windows {
   }
   // Returns the end of the last window: UINT64_MAX if that window is still open, 0 if there was no window.
   [[nodiscard]] uint64_t end() const { return windows_.empty() ? 0 : windows_.back().end_ns; }
+
+  [[nodiscard]] size_t count() const { return windows_.size(); }
 
   std::vector<profile::Window> take_new() { return std::exchange(closed_, {}); }
 

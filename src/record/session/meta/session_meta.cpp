@@ -29,10 +29,6 @@ uint64_t unix_ns() {
   return static_cast<uint64_t>(ts.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(ts.tv_nsec);
 }
 
-double percent_of_stacks(uint32_t share) {
-  return 100.0 * share / GPUPROF_ALL_STACKS;
-}
-
 void add_depths(Correlator& correlator, const std::string& kind, const Depths& depths) {
   if (!depths.empty()) {
     correlator.add_meta("stack_depth." + kind + "_median", std::to_string(depths.median()));
@@ -130,8 +126,7 @@ std::string unseen_backends(const backend::Backends& backends) {
   return names;
 }
 
-void add_overhead_meta(Correlator& correlator, const SessionOptions& options, const SummaryFacts& facts,
-                       const Channel::BudgetState& budget) {
+void add_overhead_meta(Correlator& correlator, const SessionOptions& options, const SummaryFacts& facts) {
   correlator.add_meta("overhead.recorder_cpu_ns", std::to_string(facts.recorder_cpu_ns));
   correlator.add_meta("overhead.wall_ns", std::to_string(facts.wall_ns));
   if (facts.overhead.samples > 0) {
@@ -142,8 +137,6 @@ void add_overhead_meta(Correlator& correlator, const SessionOptions& options, co
   add_depths(correlator, "python", correlator.counters().python_depths());
   if (options.max_overhead > 0) {
     correlator.add_meta("budget.max_overhead_percent", fmt::format("{:g}", options.max_overhead));
-    correlator.add_meta("budget.least_stacks_percent", fmt::format("{:.3g}", percent_of_stacks(budget.least_share)));
-    correlator.add_meta("budget.exceeded", budget.exceeded ? "yes" : "no");
   }
   if (facts.only_a_window) {
     correlator.add_meta("recording.window", window_options(options));

@@ -26,7 +26,6 @@ void add_session_meta(Correlator& correlator, const SessionOptions& options, con
 // was seen.
 std::string unseen_backends(const backend::Backends& backends);
 
-void add_overhead_meta(Correlator& correlator, const SessionOptions& options, const SummaryFacts& facts,
-                       const Channel::BudgetState& budget);
+void add_overhead_meta(Correlator& correlator, const SessionOptions& options, const SummaryFacts& facts);
 
 }  // namespace gpuprof::record

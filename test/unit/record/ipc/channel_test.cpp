@@ -262,24 +262,14 @@ TEST_CASE("a head beyond the ring's capacity is counted once, and later records 
   CHECK(rig.correlator.totals().gpu_records == 1);
 }
 
-TEST_CASE("beyond the overhead budget fewer launches get a stack") {
-  const auto channel = open({.max_overhead = 1});
-  Rig rig;
-  FakeTarget target(*channel);
-  channel->accept_all(rig.correlator);
-  gpuprof_ring& ring = target.segment().rings[2];
-  uint64_t now = 1'000'000'000;
-  for (int second = 0; second < 3; ++second) {
-    ring.launches += 100'000;  // 100,000 launches a second at 2 us each: 20% of the time
-    ring.overhead_samples += 1600;
-    ring.overhead_ns += 1600 * 2000;
-    channel->snapshot();
-    channel->drain(rig.correlator);
-    channel->keep_budget(now);
-    now += 1'000'000'000;
+TEST_CASE("targets of a duty cycle are told to look at the control bits often") {
+  for (const bool duty_cycle : {false, true}) {
+    const auto channel = open({.duty_cycle = duty_cycle});
+    Rig rig;
+    FakeTarget target(*channel);
+    channel->accept_all(rig.correlator);
+    CHECK(((target.segment().options.flags & GPUPROF_OPTION_WINDOWS) != 0) == duty_cycle);
   }
-  CHECK(target.segment().stack_share < GPUPROF_ALL_STACKS / 10);
-  CHECK(channel->budget_state().least_share == target.segment().stack_share);
 }
 
 TEST_CASE("a process without the token is rejected") {

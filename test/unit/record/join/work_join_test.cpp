@@ -497,6 +497,43 @@ TEST_CASE("work launched while recording was off is not recorded") {
   CHECK(sum_ns(rig.take()) == 20);
 }
 
+TEST_CASE("with a duty cycle, work counts with the weight of the window in which it was launched") {
+  Rig rig({.duty_cycle = true});  // has opened a window at 1000 with the weight 1
+  rig.stack(77);
+  rig.launch(1, 77, 5000);
+  rig.correlator.close_window(20'000);
+  rig.correlator.open_window(50'000, 7);
+  rig.launch(2, 77, 30'000);  // between the windows
+  rig.launch(3, 77, 50'000);
+  rig.launch(4, 77, 90'000);  // after the second window
+  rig.correlator.close_window(60'000);
+  rig.correlator.on_gpu_op(Rig::kernel(1, 10, 5500));
+  rig.correlator.on_gpu_op(Rig::kernel(2, 10, 55'000));  // runs in a window, but was launched before
+  rig.correlator.on_gpu_op(Rig::kernel(3, 10, 2'070'000));
+  rig.correlator.on_gpu_op(Rig::kernel(4, 10, 95'000));
+  rig.correlator.end_iteration(true);
+  CHECK(rig.correlator.totals().gpu_records == 8);
+  CHECK(rig.correlator.totals().gpu_ns == 80);
+  CHECK(rig.correlator.totals().with_stack == 8);
+  CHECK(rig.correlator.totals().off_records == 2);
+  Counters seen = counters(4);
+  seen.counts[GPUPROF_COUNT_PASSED] = 10;
+  rig.correlator.on_counters(1, seen);
+  rig.correlator.finish();
+  using gpuprof::profile::CoverageCount;
+  const auto& counts = rig.correlator.totals().coverage;
+  CHECK(counts[CoverageCount::between_windows] == 10);
+  CHECK(counts[CoverageCount::represented] == 14);
+  CHECK(counts[CoverageCount::weighted] == 8);
+  const Batch batch = rig.correlator.take_batch();
+  REQUIRE(batch.rows.size() == 1);
+  CHECK(batch.rows[0].first.slice == 0);  // the slice of the windows
+  CHECK(batch.rows[0].second.count == 8);
+  CHECK(batch.rows[0].second.sum_ns == 80);
+  CHECK(batch.rows[0].second.max_ns == 10);
+  CHECK(batch.shares.empty());
+}
+
 TEST_CASE("sums of false times stay within 64 bits, and the excess counts as malformed") {
   Rig rig({.latency = true});
   constexpr uint64_t kLong = uint64_t{1} << 50;

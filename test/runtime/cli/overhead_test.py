@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Tests --max-overhead: random windows are recorded, the sums of the whole run are estimated, and each output says so."""
+
+import os
+import unittest
+
+import rig
+
+LOOP = os.path.join(os.path.dirname(rig.EXAMPLE), "bench_opencl_launch_loop")
+LAUNCHES = 1_000_000
+MADE = LAUNCHES + 500  # the program makes 500 more before it measures
+NOTICE = "all numbers are estimates from "
+
+
+@unittest.skipUnless(os.path.exists(LOOP), "the loop of OpenCL launches is not built")
+class Overhead(rig.RuntimeTest):
+    def record_loop(self, limit):
+        return self.record([LOOP, "--launches", str(LAUNCHES)], options=["--max-overhead", limit])
+
+    def counted(self, path):
+        return sum(value for _, value in rig.parse_folded(self.gpuprof("-q", "flame", "--weight", "count", "-i", path)))
+
+    @staticmethod
+    def weights(profile):
+        """Returns the weights of the windows."""
+        return [int(window[2]) if len(window) == 3 else 1 for window in profile.of("WINDOW")]
+
+    @rig.requires("opencl")
+    def test_windows_are_recorded_and_all_launches_are_counted(self):
+        profile, stderr = self.record_loop("1%")
+        coverage = profile.coverage()
+        self.assertEqual(self.weights(profile)[0], 1, "nothing is known about the first window's cost")
+        self.assertLess(coverage["launches"], MADE / 2, stderr)
+        self.assertEqual(coverage["launches"] + coverage["between_windows"], MADE, stderr)
+        self.assertEqual(profile.end()["gpu_records"], coverage["weighted"], "each launch has one work item")
+        self.assertAlmostEqual(self.counted(self.profile_path), MADE, delta=2)
+        self.assertRegex(stderr, rf"recorded {coverage['launches']} launches of {MADE} in \d+ windows?, ")
+        self.assertRegex(stderr, rf"estimate: {MADE} GPU records")
+        self.assertEqual(profile.of("SHARE") + profile.of("IDLE"), [])
+
+    @rig.requires("opencl")
+    def test_each_output_says_that_it_is_an_estimate(self):
+        profile, _ = self.record_loop("1")
+        self.assertGreater(max(self.weights(profile)), 1)
+        svg = os.path.join(self.folder, "flame.svg")
+        self.gpuprof("flame", "--svg", svg, "-i", self.profile_path)
+        with open(svg, encoding="utf-8") as file:
+            self.assertIn(NOTICE, file.read())
+        for command in (("report", "--json"), ("export", "--format", "json"), ("export", "--format", "csv"),
+                        ("export", "--format", "speedscope")):
+            with self.subTest(command=command):
+                self.assertIn(NOTICE, self.gpuprof("-q", *command, "-i", self.profile_path))
+
+    @rig.requires("opencl")
+    def test_a_subset_and_a_merged_profile_keep_the_estimate(self):
+        self.record_loop("1")
+        part = os.path.join(self.folder, "part.txt")
+        self.gpuprof("-q", "filter", "--kernel", ".", self.profile_path, "-o", part)
+        self.assertAlmostEqual(self.counted(part), MADE, delta=2)
+        other = self.profile_path + ".first"
+        os.rename(self.profile_path, other)
+        self.record_loop("1")
+        merged = os.path.join(self.folder, "merged.txt")
+        self.gpuprof("-q", "merge", other, self.profile_path, "-o", merged)
+        self.assertAlmostEqual(self.counted(merged), 2 * MADE, delta=4)
+        self.assertIn(NOTICE, self.gpuprof("-q", "report", "--json", "-i", merged))
+
+    @rig.requires("opencl")
+    def test_below_the_limit_all_is_recorded(self):
+        profile, stderr = self.record([rig.EXAMPLE, "--launches", "100"], options=["--max-overhead", "100"])
+        self.assertEqual(set(self.weights(profile)), {1})
+        self.assertEqual(profile.end()["gpu_records"], 300, stderr)
+        self.assertNotIn("between_windows", profile.coverage())
+        self.assertNotIn("estimate", stderr)
+        self.assertNotIn(NOTICE, self.gpuprof("-q", "report", "--json", "-i", self.profile_path))
+
+
+if __name__ == "__main__":
+    rig.main()
