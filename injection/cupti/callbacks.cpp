@@ -38,20 +38,6 @@ uint64_t host_correlation(uint32_t correlation) {
   return GPUPROF_CORRELATION_HOST | correlation;
 }
 
-// Counts the launches that were made while recording was off.
-void count_passed(uint32_t correlation) {
-  Session& s = session();
-  const uint32_t newest = load_relaxed(&s.newest_call);
-  // Ids wrap around. Calls of other threads may be out of order.
-  const auto step = static_cast<int32_t>(correlation - newest);
-  if (load_relaxed(&s.resuming) != 0 && swap_if(&s.resuming, 1U, 0U) && step > 1) {
-    count(GPUPROF_COUNT_PASSED, static_cast<uint32_t>(step) - 1);
-  }
-  if (step > 0) {
-    store_relaxed(&s.newest_call, correlation);
-  }
-}
-
 void begin_launch(const CUpti_CallbackData& data) {
   const uint64_t begun_ns = begin_timing();
   last_launch = data.correlationId;
@@ -86,6 +72,10 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
     return;
   }
   if (!active()) {
+    if (is_launch(kind) && wants(GPUPROF_OPTION_WINDOWS)) {
+      count(GPUPROF_COUNT_PASSED);
+      last_launch = data.correlationId;
+    }
     return;
   }
   if (open_call.open && open_call.counted != 0) {
@@ -93,9 +83,6 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
   }
   open_call = {true, kind, domain, id, data.correlationId, false, 0, 0, {}, 0};
   note_work();
-  if (wants(GPUPROF_OPTION_WINDOWS)) {
-    count_passed(data.correlationId);
-  }
   if (load_relaxed(&session().devices_named) == 0) {
     // Devices are emitted before the launch, because records of the first GPU work may follow within a millisecond.
     emit_devices();
@@ -213,10 +200,6 @@ void on_callback(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId i
   }
   const auto* call_data = static_cast<const CUpti_CallbackData*>(data);
   const bool entering = call_data->callbackSite == CUPTI_API_ENTER;
-  if (entering && domain == CUPTI_CB_DOMAIN_DRIVER_API && id == CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion) {
-    count_passed(call_data->correlationId);  // the call of count_rest()
-    return;
-  }
   if (finalizing()) {
     if (!entering) {
       const Guard guard;

@@ -22,11 +22,6 @@ struct Session {
   uint64_t valid_ns;          // sum of the durations of the records counted in valid_records, in ns
   bool whole_graphs;          // GRAPH_TRACE is on during the complete recording
   uint32_t paused;            // atomic; 1: set_recording() has switched recording off
-  // With GPUPROF_OPTION_WINDOWS: the newest correlation id that a callback has reported, and whether the next launch is
-  // the first one after recording was off. Both atomic. CUPTI numbers all launches, copies and fills, also without
-  // callbacks, and no other calls.
-  uint32_t newest_call;
-  uint32_t resuming;
   uint32_t unified_asked;     // atomic; 1: CUPTI was asked for unified memory counters
   bool unified_memory;        // atomic; unified memory counters are on
   uint32_t conditions;        // atomic; 1: there may be graphs with conditional nodes

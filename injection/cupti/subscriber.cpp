@@ -10,7 +10,6 @@
 #include "cupti/activity/buffers.h"
 #include "cupti/callbacks.h"
 #include "cupti/calls.h"
-#include "cupti/devices.h"
 #include "cupti/event_handlers.h"
 #include "cupti/graphs.h"
 #include "cupti/kernel_names.h"
@@ -157,12 +156,14 @@ CUptiResult enable_kinds() {
   return CUPTI_SUCCESS;
 }
 
-void disable_kinds() {
+// CUPTI takes 2 s to disable the counters of unified memory. They cost only programs that use such memory, so a pause
+// keeps them.
+void disable_kinds(bool pause) {
   const Api& api = session().api;
   for (const Kind& kind : kKinds) {
     api.disable(kind.kind);
   }
-  if (load_relaxed(&session().unified_memory)) {
+  if (!pause && load_relaxed(&session().unified_memory)) {
     api.disable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
   }
 }
@@ -238,7 +239,7 @@ bool subscribe() {
   }
   if (const char* failure = configure(&result); failure != nullptr) {
     give_up(failure, result);
-    disable_kinds();
+    disable_kinds(false);
     api.disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
     api.unsubscribe(subscriber);
     return false;
@@ -253,32 +254,28 @@ void set_recording(bool on) {
   if (finalizing() || finalized()) {
     return;
   }
+  if (wants(GPUPROF_OPTION_WINDOWS)) {
+    // The callbacks stay, because they count the launches between windows.
+    if (on) {
+      enable_kinds();
+    } else {
+      disable_kinds(true);
+    }
+    return;
+  }
   store_relaxed(&session().paused, on ? 0U : 1U);
   pause_handlers(!on);
   if (on) {
-    store_relaxed(&session().resuming, 1U);
     forget_captures();
     enable_kinds();
     enable_all_calls(true);
   } else {
     enable_all_calls(false);
-    disable_kinds();
+    disable_kinds(true);
     // While recording is off, CUPTI does not report changes of graphs. So conditional nodes may exist.
     store_relaxed(&session().conditions, 1U);
     distrust_node_names();
   }
-}
-
-// CUPTI numbers the calls of an enabled callback like launches, so the number of such a call tells how many there were.
-void count_rest() {
-  if (load_relaxed(&session().paused) == 0 || !wants(GPUPROF_OPTION_WINDOWS) || finalizing() || finalized()) {
-    return;
-  }
-  store_relaxed(&session().resuming, 1U);
-  constexpr CUpti_CallbackId kCall = CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion;
-  session().api.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, kCall);
-  driver_version();
-  session().api.enable_callback(0, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, kCall);
 }
 
 void request_finalize() {
@@ -287,7 +284,7 @@ void request_finalize() {
     return;
   }
   end_handlers(false);
-  disable_kinds();
+  disable_kinds(false);
   if (s.whole_graphs) {
     s.api.disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
   }

@@ -17,10 +17,6 @@ bool enable_resource(CUpti_CallbackIdResource event, bool on);
 // Enables or disables activity kinds and callbacks; when off, the target pays no overhead. Call from one thread only.
 void set_recording(bool on);
 
-// Counts the launches that were made since recording was last switched off (GPUPROF_COUNT_PASSED). Does nothing while
-// recording is on.
-void count_rest();
-
 // Begins to detach CUPTI: stops recording and flushes, which may take long. This thread's next driver call then
 // detaches CUPTI, which is possible only in the callback at the end of a call. Call it only from the thread that calls
 // set_recording().

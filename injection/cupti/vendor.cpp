@@ -104,7 +104,6 @@ bool begin(bool attached) {
 // Flushes CUPTI. The last flush is forced, so it also delivers records of unfinished work, without an end time.
 void flush(bool last) {
   if (last) {
-    count_rest();
     store_relaxed(&the_session.ending, 1U);
   }
   if (the_session.convert_clock) {
@@ -143,7 +142,6 @@ bool wait_for_finalize() {
 // Detaches CUPTI, which works only in the callback at the end of a driver call. So this makes a driver call itself: the
 // target may never make another one, and a call of the target would be delayed by about 2 s.
 void detach() {
-  count_rest();
   request_finalize();
   report_totals();
   driver_version();

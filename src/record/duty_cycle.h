@@ -1,9 +1,9 @@
 // Plans when a recording with --max-overhead is on, so that it costs the targets a limited share of the time.
 //
-// Time is divided into cycles of `weight` slots of equal, random length. One slot of each cycle, chosen at random, is the
-// window: only calls in it are recorded, and each of them counts `weight` times. So each moment of the run is recorded
-// with the probability 1/weight, and the weighted sums estimate those of the whole run without bias. The weight of a cycle
-// depends only on what was measured before the cycle. With the weight 1, all is recorded.
+// Time is divided into cycles of `weight` slots of equal, random length. One slot of each cycle, chosen at random, is
+// the window: only calls in it are recorded, and each of them counts `weight` times. So each moment of the run is
+// recorded with the probability 1/weight, and the weighted sums estimate those of the whole run without bias. The
+// weight of a cycle depends only on what was measured before the cycle. With the weight 1, all is recorded.
 #pragma once
 
 #include <cstdint>
@@ -49,11 +49,11 @@ class DutyCycle {
   uint64_t cycle_end_ns_;
   bool on_ = true;
   uint64_t begun_ns_;
-  uint64_t measured_ns_;   // time of the last measurement
-  uint64_t on_since_ns_;   // start of the time with recording that is not in on_ns_
-  uint64_t on_ns_ = 0;     // time with recording since the last measurement
-  uint64_t cost_ns_ = 0;   // cost at the last measurement
-  double rate_ = 0;        // cost per time with recording
+  uint64_t measured_ns_;  // time of the last measurement
+  uint64_t on_since_ns_;  // start of the time with recording that is not in on_ns_
+  uint64_t on_ns_ = 0;    // time with recording since the last measurement
+  uint64_t cost_ns_ = 0;  // cost at the last measurement
+  double rate_ = 0;       // cost per time with recording
 };
 
 }  // namespace gpuprof::record

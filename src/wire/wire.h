@@ -109,7 +109,7 @@ GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_welcome) == 24, "welcome layout");
 /* With GPUPROF_OPTION_SAMPLES: the recorder takes the samples, so the target sends only code and GPU_KERNEL records.
  * */
 #define GPUPROF_OPTION_CODE_ONLY 256u
-#define GPUPROF_OPTION_WINDOWS 512u /* GPUPROF_CONTROL_ENABLED changes often, so look at it every few milliseconds */
+#define GPUPROF_OPTION_WINDOWS 512u    /* GPUPROF_CONTROL_ENABLED changes often, so look at it every few milliseconds */
 #define GPUPROF_OPTION_ALL_KERNELS 64u /* treat all kernels as chosen, and ignore gpuprof_segment.chosen */
 
 #define GPUPROF_ALL_STACKS 65536u /* value of gpuprof_segment.stack_share for a stack at every launch */

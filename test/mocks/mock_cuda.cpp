@@ -189,18 +189,11 @@ CUresult mock_cuda_set_tracer(const Tracer* tracer) {
   return CUDA_SUCCESS;
 }
 
-// Returns whether CUPTI gives the call a correlation id of its own: calls with a callback, launches, copies and fills do.
-bool is_numbered(Domain domain, uint32_t id, std::string_view name) {
-  const Tracer* tracer = driver().tracer;
-  return (tracer != nullptr && tracer->has_callback(domain, id)) || name.find("Launch") != std::string_view::npos ||
-         name.find("Memcpy") != std::string_view::npos || name.find("Memset") != std::string_view::npos;
-}
-
 // Begins an API call and returns its correlation id. Nested calls have the correlation id of the outermost call.
 uint32_t mock_cuda_enter(Domain domain, uint32_t id, const char* name, const char* symbol, const void* params) {
   uint64_t* data = data_of_depth(call_depth);
   if (call_depth++ == 0) {
-    const uint32_t number = is_numbered(domain, id, name) ? ++driver().last_correlation : 0;
+    const uint32_t number = ++driver().last_correlation;
     const uint64_t repeat = faults().repeat_correlation;
     thread_correlation = repeat == 0 ? number : static_cast<uint32_t>(number % repeat + 1);
   }

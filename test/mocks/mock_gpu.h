@@ -83,7 +83,6 @@ enum class ModuleEvent { loaded, unloading };
 enum class ContextEvent { created, destroying };
 
 struct Tracer {
-  bool (*has_callback)(Domain domain, uint32_t id);
   void (*call)(const Call& call, Site site);
   void (*op)(const Op& op);
   void (*memory)(const MemoryOp& op);

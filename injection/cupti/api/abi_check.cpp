@@ -14,7 +14,6 @@
 #include <cuda.h>
 #include <cupti_activity.h>
 #include <cupti_callbacks.h>
-#include <cupti_driver_cbid.h>
 #include <cupti_pcsampling.h>
 #include <cupti_profiler_target.h>
 #include <cupti_result.h>
@@ -207,7 +206,7 @@ SAME_VALUES(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CB_DO
             CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, CUPTI_CBID_RESOURCE_GRAPHNODE_DEPENDENCY_CREATED,
             CUPTI_CBID_RESOURCE_GRAPHNODE_DEPENDENCY_DESTROY_STARTING, CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING,
             CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED, CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING,
-            CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion);
+            CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED);
 
 SAME_FIELDS(CUpti_CallbackData, callbackSite, functionName, functionParams, functionReturnValue, symbolName, context,
             contextUid, correlationData, correlationId);

@@ -43,8 +43,6 @@ enum CUpti_CallbackDomain : uint32_t {
 
 using CUpti_CallbackId = uint32_t;  // The domain determines the meaning of an id.
 
-enum CUpti_driver_api_trace_cbid : uint32_t { CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion = 2 };
-
 // Events of the resource domain. For graph events, CUpti_ResourceData::resourceDescriptor points to a CUpti_GraphData;
 // for module events, to a CUpti_ModuleResourceData. Context events have no descriptor.
 enum CUpti_CallbackIdResource : uint32_t {

@@ -127,10 +127,6 @@ bool known(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
   return false;
 }
 
-bool has_callback(mock::Domain domain, uint32_t id) {
-  return library.subscriber != nullptr && id < kMaxId && library.enabled[static_cast<uint32_t>(domain)][id];
-}
-
 void on_call(const mock::Call& call, mock::Site site) {
   const CUpti_Subscriber_st* subscriber = library.subscriber;
   const auto domain = static_cast<uint32_t>(call.domain);
@@ -234,7 +230,7 @@ void on_context(mock::ContextEvent event, CUcontext context) {
   }
 }
 
-constexpr mock::Tracer kTracer = {has_callback, on_call, on_op, on_memory, on_managed, on_node, on_module, on_context};
+constexpr mock::Tracer kTracer = {on_call, on_op, on_memory, on_managed, on_node, on_module, on_context};
 
 template <typename Function>
 Function driver_function(const char* name, Function /*of this type*/) {
