@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <string_view>
 
@@ -52,6 +53,16 @@ uint64_t WorkCoverage::all() const {
 
 uint64_t lost_gpu_work(const std::map<std::string, uint64_t>& losses, uint64_t launches_without_record) {
   return std::max(sum_of(losses, Missing::work), launches_without_record);
+}
+
+uint64_t with_weight(uint64_t lost, uint64_t matched, uint64_t weighted) {
+  if (weighted == 0 || matched == 0) {
+    return lost;
+  }
+  constexpr long double kMost = 9e18L;  // fits 64 bits
+  const long double sum =
+      static_cast<long double>(lost) * static_cast<long double>(weighted) / static_cast<long double>(matched);
+  return static_cast<uint64_t>(std::llroundl(std::min(sum, kMost)));
 }
 
 uint64_t lost_samples(const std::map<std::string, uint64_t>& losses) {

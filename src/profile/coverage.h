@@ -54,6 +54,10 @@ struct WorkCoverage {
 // less than 2^64.
 uint64_t lost_gpu_work(const std::map<std::string, uint64_t>& losses, uint64_t launches_without_record);
 
+// Returns how much lost work stands for, if work counts with the weights of windows: as much as the mean matched
+// launch. `weighted` is 0 without weights. At most 9e18.
+uint64_t with_weight(uint64_t lost, uint64_t matched, uint64_t weighted);
+
 uint64_t lost_samples(const std::map<std::string, uint64_t>& losses);
 
 // Facts that explain an empty profile of a target that used a GPU.

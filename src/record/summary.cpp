@@ -292,8 +292,10 @@ profile::WorkCoverage covered_work(const SummaryFacts& facts) {
   if (facts.counts_only) {
     return {t.launches, std::min(t.with_stack, t.launches), 0};
   }
-  const profile::WorkCoverage work{t.gpu_records, std::min(t.with_stack, t.gpu_records),
-                                   profile::lost_gpu_work(t.lost, t.coverage[CoverageCount::without_record])};
+  const profile::WorkCoverage work{
+      t.gpu_records, std::min(t.with_stack, t.gpu_records),
+      profile::with_weight(profile::lost_gpu_work(t.lost, t.coverage[CoverageCount::without_record]),
+                           t.coverage[CoverageCount::matched], t.coverage[CoverageCount::weighted])};
   return work.any() ? work
                     : profile::WorkCoverage{t.samples, std::min(t.samples_with_stack, t.samples),
                                             profile::lost_samples(t.lost)};

@@ -123,7 +123,9 @@ void count_rows(Aggregate& rows, const Outside& outside) {
 
 profile::WorkCoverage covered_work(const Aggregate& rows, const Outside& outside) {
   const ProfileInfo& info = rows.info;
-  const uint64_t lost = p::lost_gpu_work(info.losses, info.counted(p::CoverageCount::without_record));
+  const uint64_t lost =
+      p::with_weight(p::lost_gpu_work(info.losses, info.counted(p::CoverageCount::without_record)),
+                     info.counted(p::CoverageCount::matched), info.counted(p::CoverageCount::weighted));
   if (info.gpu_records > 0 || lost > 0) {
     return {info.gpu_records, std::min(info.with_stack, info.gpu_records), lost};
   }

@@ -201,6 +201,14 @@ TEST_CASE("the sums of weighted windows are scaled to all launches of each proce
   CHECK(rows.info.windows == 1);
 }
 
+TEST_CASE("lost work of weighted windows counts as much as recorded work") {
+  const Aggregate rows = aggregate_text(kAggregateBase +
+                                        "WINDOW;10;30;8\nGPU;0;1;80;800;10;10;0;0;0\nLOSS;1;ring_full;30\n"
+                                        "COVERAGE;1;launches;40\nCOVERAGE;1;matched;10\nCOVERAGE;1;without_record;30\n"
+                                        "COVERAGE;1;represented;100\nCOVERAGE;1;weighted;80\n");
+  CHECK(rows.info.covered.percent_text() == "25.00%");
+}
+
 TEST_CASE("forged windows and counts neither overflow nor scale a complete recording") {
   const std::string forged = "COVERAGE;1;represented;" + kMost + "\nCOVERAGE;1;weighted;1\n";
   const std::string gpu = "GPU;0;1;40;4000000000000000000;1;4000000000000000000;0;0;0\n";

@@ -122,6 +122,10 @@ TEST_CASE("with --max-overhead the summary tells recorded and estimated numbers 
   facts.windows = 41;
   CHECK(has(shown(facts), "recorded 1000 launches of 10000 in 41 windows"));
   CHECK(has(shown(facts), "estimate: 10000 GPU records, 100 ms GPU time"));
+  // A lost launch counts as much as a recorded one.
+  facts.totals.coverage[gpuprof::profile::CoverageCount::launches] = 2000;
+  facts.totals.coverage[gpuprof::profile::CoverageCount::without_record] = 1000;
+  CHECK(covered_work(facts).percent_text() == "50.00%");
 }
 
 TEST_CASE("losses other than GPU work are reported, but do not lower the coverage") {
