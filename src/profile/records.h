@@ -225,6 +225,7 @@ struct Window {
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;
   uint64_t weight = 1;  // stands for this many times its length; not 1 only with --max-overhead
+  bool operator==(const Window&) const = default;
 };
 
 enum class Phase : uint8_t {

@@ -20,7 +20,6 @@ DutyCycle::DutyCycle(double percent, uint64_t seed, uint64_t now_ns)
       window_{now_ns, now_ns + kShortestSlotNs, 1},
       cycle_end_ns_(window_.end_ns),
       begun_ns_(now_ns),
-      measured_ns_(now_ns),
       on_since_ns_(now_ns) {}
 
 uint64_t DutyCycle::next_ns() const {
@@ -37,33 +36,20 @@ void DutyCycle::update(uint64_t now_ns, uint64_t cost_ns) {
     window_.start_ns += late;
     window_.end_ns += late;
     cycle_end_ns_ += late;
-    switch_to(true, now_ns);
+    on_ = true;
+    on_since_ns_ = now_ns;
     return;
   }
   const uint64_t window_end = window_.end_ns;
   measure(now_ns, cost_ns);
-  plan();
-  // Stays on if the next window follows at once.
-  if (window_.start_ns > window_end) {
-    switch_to(false, now_ns);
-  }
-}
-
-void DutyCycle::switch_to(bool on, uint64_t now_ns) {
-  if (on) {
-    on_since_ns_ = now_ns;
-  } else {
-    on_ns_ += now_ns - on_since_ns_;
-  }
-  on_ = on;
+  plan(now_ns);
+  on_ = window_.start_ns == window_end;  // stays on if the next window follows at once
 }
 
 // Measures what recording costs while it is on, averaged with earlier measurements.
 void DutyCycle::measure(uint64_t now_ns, uint64_t cost_ns) {
-  const uint64_t on_ns = on_ns_ + (now_ns - on_since_ns_);
-  on_ns_ = 0;
+  const uint64_t on_ns = now_ns - on_since_ns_;
   on_since_ns_ = now_ns;
-  measured_ns_ = now_ns;
   const uint64_t cost = cost_ns > cost_ns_ ? cost_ns - cost_ns_ : 0;
   cost_ns_ = std::max(cost_ns_, cost_ns);
   if (on_ns != 0) {
@@ -73,9 +59,9 @@ void DutyCycle::measure(uint64_t now_ns, uint64_t cost_ns) {
 }
 
 // Plans the cycle that follows the present one.
-void DutyCycle::plan() {
+void DutyCycle::plan(uint64_t now_ns) {
   const uint64_t slot = std::uniform_int_distribution<uint64_t>(kShortestSlotNs, kLongestSlotNs)(random_);
-  const auto elapsed = static_cast<double>(measured_ns_ - begun_ns_);
+  const auto elapsed = static_cast<double>(now_ns - begun_ns_);
   const double debt = std::max(0.0, static_cast<double>(cost_ns_) - allowed_ * elapsed);
   const double may_cost = std::max(allowed_ * kLeastShare, allowed_ - debt / kPayBackNs);
   double weight = 1;

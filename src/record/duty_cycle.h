@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <random>
 
+#include "profile/records.h"
+
 namespace gpuprof::record {
 
 class DutyCycle {
@@ -23,35 +25,25 @@ class DutyCycle {
   // The first window begins at `now_ns`.
   DutyCycle(double percent, uint64_t seed, uint64_t now_ns);
 
-  struct Window {
-    uint64_t start_ns = 0;
-    uint64_t end_ns = 0;
-    uint64_t weight = 1;
-    bool operator==(const Window&) const = default;
-  };
-
   // Call it at next_ns() or as soon as possible thereafter. `cost_ns` is what recording has cost the targets so far.
   void update(uint64_t now_ns, uint64_t cost_ns);
   // Whether targets record now.
   [[nodiscard]] bool on() const { return on_; }
   // The window that is on, or the next one.
-  [[nodiscard]] const Window& window() const { return window_; }
+  [[nodiscard]] const profile::Window& window() const { return window_; }
   [[nodiscard]] uint64_t next_ns() const;
 
  private:
   void measure(uint64_t now_ns, uint64_t cost_ns);
-  void plan();
-  void switch_to(bool on, uint64_t now_ns);
+  void plan(uint64_t now_ns);
 
   double allowed_;
   std::mt19937_64 random_;
-  Window window_;
+  profile::Window window_;
   uint64_t cycle_end_ns_;
   bool on_ = true;
   uint64_t begun_ns_;
-  uint64_t measured_ns_;  // time of the last measurement
-  uint64_t on_since_ns_;  // start of the time with recording that is not in on_ns_
-  uint64_t on_ns_ = 0;    // time with recording since the last measurement
+  uint64_t on_since_ns_;  // time of the last measurement, or of switching on since then
   uint64_t cost_ns_ = 0;  // cost at the last measurement
   double rate_ = 0;       // cost per time with recording
 };

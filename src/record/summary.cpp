@@ -93,7 +93,7 @@ std::string coverage(const SummaryFacts& facts) {
 
 Phrases estimated(const SummaryFacts& facts) {
   const Totals& t = facts.totals;
-  // Scaled as by readers (analyze/rows/launch_scale.h).
+  // Scaled as by readers (LaunchScale of analyze/rows/totals.h).
   const auto scaled = [&t](uint64_t number) {
     return static_cast<uint64_t>(std::llroundl(static_cast<long double>(number) *
                                                static_cast<long double>(t.coverage[CoverageCount::represented]) /

@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "analyze/rows/launch_scale.h"
 #include "analyze/rows/totals.h"
 #include "analyze/stalls/sample_map.h"
 #include "base/text/numbers.h"

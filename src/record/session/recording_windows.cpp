@@ -72,10 +72,10 @@ void RecordingWindows::switch_off() {
 
 void RecordingWindows::follow_duty(uint64_t now_ns, uint64_t cost_ns) {
   const bool was_on = duty_->on();
-  const DutyCycle::Window before = duty_->window();
+  const profile::Window before = duty_->window();
   duty_->update(now_ns, cost_ns);
   const bool on = duty_->on();
-  const DutyCycle::Window& window = duty_->window();
+  const profile::Window& window = duty_->window();
   if (on != was_on) {
     sources_.set_recording(on);
     channel_.set_enabled(on);

@@ -34,7 +34,7 @@ double once(uint64_t now) {
 }
 
 struct DutyRun {
-  std::vector<DutyCycle::Window> windows;
+  std::vector<gpuprof::profile::Window> windows;
   double on_ns = 0;
   double cost_ns = 0;
 };
@@ -61,7 +61,7 @@ DutyRun recorded(double percent, uint64_t seed, uint64_t duration_ns, double cos
 // Returns the estimate of how long the program was active.
 double estimate(const DutyRun& run, uint64_t duration_ns, const ActiveUntil& active) {
   double sum = 0;
-  for (const DutyCycle::Window& window : run.windows) {
+  for (const gpuprof::profile::Window& window : run.windows) {
     const uint64_t end = std::min(window.end_ns, kDutyStart + duration_ns);
     sum += end > window.start_ns ? static_cast<double>(window.weight) * (active(end) - active(window.start_ns)) : 0;
   }
@@ -118,9 +118,9 @@ TEST_CASE("a window begins late if recording is switched on late") {
   DutyCycle duty(1, 3, kDutyStart);
   duty.update(duty.next_ns(), 20 * kDutyMs);
   REQUIRE_FALSE(duty.on());
-  const DutyCycle::Window planned = duty.window();
+  const gpuprof::profile::Window planned = duty.window();
   duty.update(duty.next_ns() + 30 * kDutyMs, 20 * kDutyMs);
   REQUIRE(duty.on());
   CHECK(duty.window() ==
-        DutyCycle::Window{planned.start_ns + 30 * kDutyMs, planned.end_ns + 30 * kDutyMs, planned.weight});
+        gpuprof::profile::Window{planned.start_ns + 30 * kDutyMs, planned.end_ns + 30 * kDutyMs, planned.weight});
 }
