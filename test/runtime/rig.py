@@ -1,6 +1,7 @@
 """Shared code of the runtime tests: paths, the abilities of this machine, and an independent reader of profiles."""
 
 import collections
+import contextlib
 import functools
 import json
 import os
@@ -296,7 +297,9 @@ class RuntimeTest(unittest.TestCase):
         run = self.run_command([GPUPROF, "record", "-o", self.profile_path, *options, "--", *target], **run_options)
         stderr = run.stderr.decode("utf-8", "replace")
         self.assertEqual(run.returncode, expect, f"stderr of record:\n{stderr}")
-        return Profile(self.profile_path), stderr
+        profile = Profile(self.profile_path)
+        remove_perf_maps(profile)
+        return profile, stderr
 
     def gpuprof(self, *arguments, expect=(0,)):
         run = self.run_command([GPUPROF, *arguments])
@@ -330,6 +333,13 @@ class RuntimeTest(unittest.TestCase):
         """Checks that no two WORK lines are alike: launches from one place have one stack, timed or not."""
         works = [tuple(row[1:]) for row in profile.of("WORK")]
         self.assertEqual(len(works), len(set(works)), works)
+
+
+def remove_perf_maps(profile):
+    """Removes what recorded processes named in /tmp: a later process with the same pid could not write its own file."""
+    for pid, *_ in profile.processes():
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(f"/tmp/perf-{pid}.map")
 
 
 class TimedResult(unittest.TextTestResult):

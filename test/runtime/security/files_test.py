@@ -149,9 +149,7 @@ class Recorded(rig.RuntimeTest):
             stderr = output.read().decode("utf-8", "replace")
         self.assertEqual(recorder.returncode, 0, stderr)
         profile = rig.Profile(self.profile_path)
-        for pid, *_ in profile.processes():
-            if os.path.exists(f"/tmp/perf-{pid}.map"):
-                os.unlink(f"/tmp/perf-{pid}.map")
+        rig.remove_perf_maps(profile)
         launches = len(modules) + (1 if perf_map is not None else 0)
         self.assertEqual(profile.end()["gpu_records"], launches, stderr)
         self.assertEqual(profile.end()["with_stack"], launches, stderr)
