@@ -61,7 +61,8 @@ void begin_launch(const CUpti_CallbackData& data) {
 void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& data) {
   const CallKind kind = kind_of(domain, id);
   // A driver call inside a runtime call is ignored: both have the same correlation id and are one launch.
-  if (kind == CallKind::other || ((kind == CallKind::drops_code || kind == CallKind::unloads_code) && !counting()) ||
+  if (kind == CallKind::other || kind == CallKind::uploads_graph ||
+      ((kind == CallKind::drops_code || kind == CallKind::unloads_code) && !counting()) ||
       (open_call.open && open_call.correlation == data.correlationId) ||
       (is_launch(kind) && data.correlationId == last_launch) || is_empty(domain, id, data.functionParams)) {
     return;
@@ -200,6 +201,9 @@ void on_callback(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId i
   }
   const auto* call_data = static_cast<const CUpti_CallbackData*>(data);
   const bool entering = call_data->callbackSite == CUPTI_API_ENTER;
+  if (concerns_graphs(kind_of(domain, id))) {
+    store_relaxed(&session().graphs_seen, 1U);
+  }
   if (finalizing()) {
     if (!entering) {
       const Guard guard;

@@ -26,6 +26,7 @@ enum class CallKind : uint8_t {
   ends_capture,
   copies_graph,   // copies a graph; the new nodes are copies of its nodes
   updates_graph,  // copies parameters of a graph's nodes to the nodes of an executable graph
+  uploads_graph,  // prepares the launch of an executable graph
   makes_condition,
   adds_kernel_node,
   adds_node,
@@ -38,6 +39,12 @@ enum class CallKind : uint8_t {
 constexpr bool is_launch(CallKind kind) {
   return kind == CallKind::launch || kind == CallKind::launches_kernel || kind == CallKind::several ||
          kind == CallKind::launches_graph;
+}
+
+constexpr bool concerns_graphs(CallKind kind) {
+  return kind == CallKind::launches_graph || kind == CallKind::begins_capture || kind == CallKind::copies_graph ||
+         kind == CallKind::updates_graph || kind == CallKind::uploads_graph ||
+         kind == CallKind::sets_exec_kernel_node || kind == CallKind::sets_exec_node;
 }
 
 constexpr bool is_sync(CallKind kind) {

@@ -25,6 +25,7 @@ struct Session {
   uint32_t unified_asked;     // atomic; 1: CUPTI was asked for unified memory counters
   bool unified_memory;        // atomic; unified memory counters are on
   uint32_t conditions;        // atomic; 1: there may be graphs with conditional nodes
+  uint32_t graphs_seen;       // atomic; 1: since this library was loaded, CUPTI may have changed graphs to record them
   uint32_t updates_reported;  // 1: CUPTI reports which nodes of executable graphs change
   uint32_t finalize;          // atomic; enum Finalize of subscriber.cpp
 };

@@ -201,6 +201,22 @@ const char* configure(CUptiResult* result) {
   return nullptr;
 }
 
+// Returns whether CUPTI may detach. If it has recorded a graph, a replay by another thread after the detach ends with
+// "unspecified launch failure" (CUDA 13.0), so CUPTI must stay. Without callbacks of the driver, graphs are not seen.
+bool may_detach() {
+  return domains().driver && load_relaxed(&session().graphs_seen) == 0;
+}
+
+// Ends the subscription. CUPTI stays in the process, but calls nothing.
+void leave_cupti() {
+  enable_all_calls(false);
+  session().api.unsubscribe(subscriber);
+  subscriber = nullptr;
+  meta("note.cupti_stays",
+       "CUPTI stays in the process, because the process uses CUDA graphs: launches may take up to 1 us longer");
+  store_release(&session().finalize, uint32_t{kDone});
+}
+
 // Enables the callbacks of all driver calls, so that CUPTI can detach at the end of the next driver call of any kind.
 void enable_every_call() {
   for (CUpti_CallbackId id = 1; id < kMaxCallbackId; ++id) {
@@ -291,6 +307,10 @@ void request_finalize() {
   store_relaxed(&s.ending, 1U);
   s.api.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   count_dropped();
+  if (!may_detach()) {
+    leave_cupti();
+    return;
+  }
   may_finalize = true;
   store_relaxed(&all_may_finalize, 0U);
   enable_every_call();

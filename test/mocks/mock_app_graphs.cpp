@@ -1,4 +1,5 @@
 #include <pthread.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -114,6 +115,9 @@ void captured_graph(Worker& worker) {
   for (int i = 0; i < worker.options.graph_replays; ++i) {
     for (CUgraphExec exec : instances) {
       replay(worker, exec);
+      if (worker.options.gap_us > 0) {
+        usleep(static_cast<useconds_t>(worker.options.gap_us));
+      }
       count_nodes(worker, worker.options.update_graph);
     }
   }

@@ -103,6 +103,7 @@ struct Library {
   std::atomic<bool> enabled[4][kMaxId] = {};  // indexed by CUpti_CallbackDomain
   std::atomic<bool> kinds[CUPTI_ACTIVITY_KIND_COUNT] = {};
   std::atomic<bool> unified_memory_configured{false};
+  std::atomic<bool> graphs_recorded{false};
 };
 Library library;
 thread_local bool in_api_exit = false;
@@ -151,6 +152,9 @@ void on_call(const mock::Call& call, mock::Site site) {
 // Adds a record for the work. If complete graphs are recorded, nodes of graphs have no records of their own.
 void on_op(const mock::Op& op) {
   const bool whole_graphs = library.kinds[CUPTI_ACTIVITY_KIND_GRAPH_TRACE];
+  if (op.graph_node != 0 && (whole_graphs || library.kinds[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL])) {
+    library.graphs_recorded = true;
+  }
   if (library.kinds[mock::activity_kind(op.kind)] && !(whole_graphs && op.graph_node != 0)) {
     mock::add_op(op);
   }
@@ -486,6 +490,9 @@ CUptiResult cuptiFinalize() {
   }
   if (mock::sampling_anywhere()) {
     mock::violation("cuptiFinalize while a context is sampled");
+  }
+  if (library.graphs_recorded) {
+    mock::violation("cuptiFinalize although graphs were recorded, whose next launch would fail");
   }
   for (auto& kind : library.kinds) {
     kind = false;

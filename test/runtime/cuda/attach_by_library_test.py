@@ -71,6 +71,17 @@ class RecordAttach(rig.RuntimeTest):
         self.assertTrue(any("assemble" in ";".join(frames) for frames, _ in folded))
 
     @rig.requires("root")
+    def test_a_process_that_replays_graphs_goes_on(self):
+        """CUPTI may not be detached from such a process: its next replay would fail. The mock aborts instead."""
+        process = self.start("--graph-nodes", "4", "--graph-replays", "1000000", "--gap-us", "300")
+        for _ in range(2):
+            stderr = self.record(process.pid, 2000)
+            self.assertIn("target: still running", stderr)
+            self.assertIn("CUPTI stays in the process", stderr)
+            self.assertGreater(rig.Profile(self.profile_path).end()["gpu_records"], 2000, stderr)
+            self.assertIsNone(process.poll(), "the target has ended")
+
+    @rig.requires("root")
     def test_all_recorded_work_is_inside_the_window(self):
         process = self.start(*LONG)
         stderr = self.record(process.pid, 5000, "--timeline")
