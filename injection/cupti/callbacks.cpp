@@ -5,6 +5,7 @@
 
 #include "base/atomics.h"
 #include "base/guard.h"
+#include "base/keep_errno.h"
 #include "base/monotonic_clock.h"
 #include "base/thread_state.h"
 #include "cupti/activity/host_records.h"
@@ -19,6 +20,8 @@
 #include "cupti/sampling/pc_sampling.h"
 #include "cupti/session.h"
 #include "cupti/subscriber.h"
+#include "cupti/windows/passed_launches.h"
+#include "cupti/windows/unfinished_launches.h"
 #include "ipc/emit.h"
 #include "runtime/launch.h"
 #include "runtime/lifecycle.h"
@@ -32,20 +35,39 @@ namespace {
 constexpr uint64_t kNoLaunch = UINT64_MAX;
 
 constinit thread_local OpenCall open_call = {};
-constinit thread_local uint64_t last_launch = kNoLaunch;  // correlation id
+constinit thread_local uint64_t last_launch = kNoLaunch;
 
-uint64_t host_correlation(uint32_t correlation) {
-  return GPUPROF_CORRELATION_HOST | correlation;
+uint64_t id_of(const CUpti_CallbackData& data) {
+  return unique_id(data.correlationId);
+}
+
+uint64_t host_id(const CUpti_CallbackData& data) {
+  return GPUPROF_CORRELATION_HOST | id_of(data);
+}
+
+// A launch while recording is off.
+void pass(const CUpti_CallbackData& data) {
+  if (tracing()) {
+    note_traced_launch();
+  } else if (counts_passed()) {
+    return;
+  }
+  count(GPUPROF_COUNT_PASSED);
+  last_launch = id_of(data);
 }
 
 void begin_launch(const CUpti_CallbackData& data) {
   const uint64_t begun_ns = begin_timing();
-  last_launch = data.correlationId;
+  last_launch = id_of(data);
+  if (wants(GPUPROF_OPTION_WINDOWS)) {
+    note_traced_launch();
+    launch_begun(data.correlationId);
+  }
   note_context(data.context);
   open_call.start_ns = (control() & GPUPROF_CONTROL_CALLS) != 0 ? now_ns() : 0;
   open_call.name = open_call.kind == CallKind::launches_kernel ? name_of_launch(data) : 0;
-  const bool sampled = open_call.name != 0 && begin_sampled_launch(data.correlationId, open_call.name);
-  const bool timed = launch(data.correlationId, open_call.kind == CallKind::several, open_call.name, begun_ns);
+  const bool sampled = open_call.name != 0 && begin_sampled_launch(id_of(data), open_call.name);
+  const bool timed = launch(id_of(data), open_call.kind == CallKind::several, open_call.name, begun_ns);
   const uint64_t launched = timed ? now_ns() : 0;
   if (sampled) {
     open_call.range = open_sampled_launch(data.context);
@@ -63,8 +85,8 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
   // A driver call inside a runtime call is ignored: both have the same correlation id and are one launch.
   if (kind == CallKind::other || kind == CallKind::uploads_graph ||
       ((kind == CallKind::drops_code || kind == CallKind::unloads_code) && !counting()) ||
-      (open_call.open && open_call.correlation == data.correlationId) ||
-      (is_launch(kind) && data.correlationId == last_launch) || is_empty(domain, id, data.functionParams)) {
+      (open_call.open && open_call.correlation == id_of(data)) || (is_launch(kind) && id_of(data) == last_launch) ||
+      is_empty(domain, id, data.functionParams)) {
     return;
   }
   const Guard guard;
@@ -74,15 +96,14 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
   }
   if (!active()) {
     if (is_launch(kind) && wants(GPUPROF_OPTION_WINDOWS)) {
-      count(GPUPROF_COUNT_PASSED);
-      last_launch = data.correlationId;
+      pass(data);
     }
     return;
   }
   if (open_call.open && open_call.counted != 0) {
     end_counted_launch(open_call.counted);  // CUPTI did not report the end of the previous launch
   }
-  open_call = {true, kind, domain, id, data.correlationId, false, 0, 0, {}, 0};
+  open_call = {true, kind, domain, id, id_of(data), false, 0, 0, {}, 0};
   note_work();
   if (load_relaxed(&session().devices_named) == 0) {
     // Devices are emitted before the launch, because records of the first GPU work may follow within a millisecond.
@@ -100,7 +121,7 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
   } else if (is_launch(kind)) {
     begin_launch(data);
   } else if (is_sync(kind) || kind == CallKind::memory) {
-    stack_here(host_correlation(data.correlationId));
+    stack_here(host_id(data));
     open_call.start_ns = is_sync(kind) ? now_ns() : 0;
   } else if (kind == CallKind::begins_capture) {
     note_capture(true);
@@ -125,9 +146,9 @@ void report_failure(const CUpti_CallbackData& data, uint64_t correlation) {
 
 void end_sync(const CUpti_CallbackData& data) {
   if (failed(data)) {
-    report_failure(data, host_correlation(data.correlationId));
+    report_failure(data, host_id(data));
   }
-  host_wait(host_correlation(data.correlationId), open_call.start_ns, now_ns(), data.functionName);
+  host_wait(host_id(data), open_call.start_ns, now_ns(), data.functionName);
   if (!failed(data)) {
     note_wait(data, open_call.kind);
   }
@@ -135,11 +156,11 @@ void end_sync(const CUpti_CallbackData& data) {
 
 void end_launch(const CUpti_CallbackData& data) {
   if (failed(data) && !open_call.captured) {
-    report_failure(data, data.correlationId);
+    report_failure(data, id_of(data));
   }
   if (open_call.start_ns != 0) {
     gpuprof_call record = {};
-    record.correlation = data.correlationId;
+    record.correlation = id_of(data);
     record.start_ns = open_call.start_ns;
     record.end_ns = now_ns();
     record.name_id = name_id(data.functionName);
@@ -149,8 +170,7 @@ void end_launch(const CUpti_CallbackData& data) {
 }
 
 void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& data) {
-  if (!open_call.open || open_call.correlation != data.correlationId || open_call.id != id ||
-      open_call.domain != domain) {
+  if (!open_call.open || open_call.correlation != id_of(data) || open_call.id != id || open_call.domain != domain) {
     return;  // begin_call() has ignored this call
   }
   open_call.open = false;
@@ -166,6 +186,9 @@ void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Call
     note_capture(false);
   }
   const bool launched = is_launch(open_call.kind);
+  if (launched && (open_call.captured || failed(data))) {
+    launch_ended(data.correlationId);
+  }
   if (launched && open_call.start_ns == 0 && !failed(data)) {
     return;
   }
@@ -178,7 +201,7 @@ void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Call
   } else if (is_sync(open_call.kind)) {
     end_sync(data);
   } else if (open_call.kind == CallKind::memory && failed(data)) {
-    report_failure(data, host_correlation(data.correlationId));
+    report_failure(data, host_id(data));
   } else if (open_call.kind == CallKind::memory && data.functionName != nullptr &&
              strstr(data.functionName, "Managed") != nullptr) {
     // Requested here and not by the service thread, because pages may migrate before its next tick.
@@ -189,7 +212,8 @@ void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Call
 }  // namespace
 
 void on_callback(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
-  if (in_fork()) {  // CUDA cannot be used in a forked child
+  const KeepErrno keep_errno;  // the thread's first use of thread-local data may allocate memory
+  if (in_fork()) {             // CUDA cannot be used in a forked child
     return;
   }
   if (domain == CUPTI_CB_DOMAIN_RESOURCE) {

@@ -1,11 +1,13 @@
 #include "cupti/event_handlers.h"
 
+#include "base/atomics.h"
 #include "base/guard.h"
 #include "cupti/counting/sass_counting.h"
 #include "cupti/graphs.h"
 #include "cupti/kernel_names.h"
 #include "cupti/sampling/pc_sampling.h"
 #include "cupti/sampling/sampled_code.h"
+#include "cupti/session.h"
 #include "cupti/subscriber.h"
 #include "runtime/lifecycle.h"
 
@@ -36,10 +38,10 @@ void report_graph_node(CUpti_CallbackId id, const CUpti_ResourceData& data, Open
 
 }  // namespace
 
-void begin_handlers() {
+void begin_handlers(bool again) {
   for (const EventHandlers* part : kHandlers) {
     if (part->begin != nullptr) {
-      part->begin();
+      part->begin(again);
     }
   }
 }
@@ -59,6 +61,7 @@ void end_handlers(bool hurry) {
 void on_resource_callback(CUpti_CallbackId id, const CUpti_ResourceData& data, OpenCall* call) {
   switch (id) {
     case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
+      store_relaxed(&session().contexts, 1U);
       call_all(&EventHandlers::context_created, data.context);
       break;
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:

@@ -13,9 +13,9 @@ struct EventHandlers {
   // Returns whether the part needs more callbacks than `begin`. Null: the part always needs all of its callbacks.
   bool (*is_on)() = nullptr;
 
-  // Called when a recording begins. CUPTI is subscribed, but records nothing yet. The part requests events with
-  // enable_resource().
-  void (*begin)() = nullptr;
+  // Called when a recording begins, and `again` each time that it continues after CUPTI was detached. CUPTI is
+  // subscribed, but records nothing yet. The part requests events with enable_resource().
+  void (*begin)(bool again) = nullptr;
 
   // Called on the service thread: flush() when records are flushed, pause() when recording pauses or resumes, and end()
   // when it ends. `hurry` is true if the process is ending.
@@ -32,7 +32,7 @@ struct EventHandlers {
   void (*graph_node)(CUpti_CallbackIdResource event, const CUpti_GraphData& graph, OpenCall* call) = nullptr;
 };
 
-void begin_handlers();
+void begin_handlers(bool again);
 void flush_handlers();
 void pause_handlers(bool paused);
 void end_handlers(bool hurry);

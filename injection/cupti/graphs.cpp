@@ -26,7 +26,7 @@ constexpr CUpti_CallbackIdResource kUpdateCallbacks[] = {CUPTI_CBID_RESOURCE_GRA
 constinit thread_local uint64_t updating_from = 0;
 
 struct Wait {
-  uint32_t correlation;  // correlation id of the call; 0: no call has waited
+  uint64_t correlation;  // id of the call; 0: no call has waited
   CUcontext context;
   bool all;  // true: the call waited for all streams of the context
   CUstream stream;
@@ -180,7 +180,7 @@ void report_graph_launch(const CUpti_CallbackData& data) {
   }
   const auto& params = *static_cast<const cuGraphLaunch_params*>(data.functionParams);
   gpuprof_graph_launch record = {};
-  record.correlation = data.correlationId;
+  record.correlation = unique_id(data.correlationId);
   if (api.graph_exec_id(params.hGraph, &record.exec) != CUPTI_SUCCESS) {
     return;
   }
@@ -197,10 +197,10 @@ void report_graph_launch(const CUpti_CallbackData& data) {
 void note_wait(const CUpti_CallbackData& data, CallKind kind) {
   const bool names_context = strstr(data.functionName, "cuCtxSynchronize_v2") != nullptr;
   if (kind == CallKind::sync_all && !names_context) {
-    last_wait = {data.correlationId, data.context, true, nullptr, false};
+    last_wait = {unique_id(data.correlationId), data.context, true, nullptr, false};
   } else if (kind == CallKind::sync_stream && data.functionParams != nullptr) {
     const auto& params = *static_cast<const cuStreamSynchronize_params*>(data.functionParams);
-    last_wait = {data.correlationId, data.context, false, params.hStream, is_per_thread(data)};
+    last_wait = {unique_id(data.correlationId), data.context, false, params.hStream, is_per_thread(data)};
   }
 }
 

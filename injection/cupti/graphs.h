@@ -13,10 +13,10 @@ struct OpenCall {
   CallKind kind;
   CUpti_CallbackDomain domain;
   CUpti_CallbackId id;
-  uint32_t correlation;
-  bool captured;      // true: the launch was captured as a graph node
-  uint32_t counted;   // Pass it to end_counted_launch(). 0: instructions of this launch are not counted.
-  uint64_t start_ns;  // start of the call; 0: not measured
+  uint64_t correlation;  // unique_id()
+  bool captured;         // true: the launch was captured as a graph node
+  uint32_t counted;      // Pass it to end_counted_launch(). 0: instructions of this launch are not counted.
+  uint64_t start_ns;     // start of the call; 0: not measured
   ExactRange range;
   uint32_t name;  // name id of the kernel that the call launches or sets in a node; 0: no kernel, or unknown
 };

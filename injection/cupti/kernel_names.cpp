@@ -45,9 +45,9 @@ void note_unloading(CUcontext /*context*/) {
   }
 }
 
-void begin_names() {
+void begin_names(bool again) {
   doubts.unloaded_ns = 0;
-  doubts.nodes_doubted = 0;
+  doubts.nodes_doubted = again ? 1 : 0;
   doubts.device_launches_reported = 0;
   for (const CUpti_CallbackIdResource id :
        {CUPTI_CBID_RESOURCE_MODULE_LOADED, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
@@ -68,7 +68,7 @@ uint32_t name_of_function(CUfunction function) {
 
 uint32_t name_of_record(const KernelRecord& record) {
   if (record.graphNodeId == 0) {
-    if (const uint32_t id = launch_name(record.correlationId); id != 0) {
+    if (const uint32_t id = launch_name(unique_id(record.correlationId)); id != 0) {
       return id;
     }
   }

@@ -22,6 +22,8 @@ struct Session {
   uint64_t valid_ns;          // sum of the durations of the records counted in valid_records, in ns
   bool whole_graphs;          // GRAPH_TRACE is on during the complete recording
   uint32_t paused;            // atomic; 1: set_recording() has switched recording off
+  uint32_t contexts;          // atomic; 1: the process has made a CUDA context
+  uint32_t subscriptions;     // atomic; number of subscriptions in this recording after the first
   uint32_t unified_asked;     // atomic; 1: CUPTI was asked for unified memory counters
   bool unified_memory;        // atomic; unified memory counters are on
   uint32_t conditions;        // atomic; 1: there may be graphs with conditional nodes
@@ -34,6 +36,11 @@ extern Session the_session;  // NOLINT(bugprone-dynamic-static-initializers): ze
 
 inline Session& session() {
   return the_session;
+}
+
+// Returns an id that is unique in the recording. CUPTI's correlation ids begin anew with each subscription.
+inline uint64_t unique_id(uint32_t correlation) {
+  return uint64_t{__atomic_load_n(&session().subscriptions, __ATOMIC_RELAXED)} << 32 | correlation;
 }
 
 // Compares cuptiGetTimestamp with CLOCK_MONOTONIC. Keeps the old offset if CUPTI returns no time.

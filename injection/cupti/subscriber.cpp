@@ -4,18 +4,25 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 #include "base/atomics.h"
 #include "base/monotonic_clock.h"
 #include "cupti/activity/buffers.h"
+#include "cupti/activity/host_records.h"
+#include "cupti/api/find_cupti.h"
 #include "cupti/callbacks.h"
 #include "cupti/calls.h"
+#include "cupti/devices.h"
 #include "cupti/event_handlers.h"
 #include "cupti/graphs.h"
 #include "cupti/kernel_names.h"
 #include "cupti/sampling/exact_launches.h"
 #include "cupti/session.h"
+#include "cupti/windows/passed_launches.h"
+#include "cupti/windows/unfinished_launches.h"
 #include "ipc/emit.h"
+#include "runtime/launch.h"
 #include "runtime/lifecycle.h"
 #include "runtime/service_thread.h"
 
@@ -41,7 +48,17 @@ enum Finalize : uint32_t {
   kDone = 4
 };
 
+// After a pause, kernels of the last launches may still run. CUPTI is detached once their records have come, but after
+// this time at the latest.
+constexpr uint64_t kUnfinishedNs = 10'000'000'000;
+// Without GPUPROF_OPTION_WINDOWS, it is not known which launches are unfinished.
+constexpr uint64_t kPauseNs = 200'000'000;
+
 CUpti_SubscriberHandle subscriber = nullptr;
+// Used only by the thread that calls set_recording():
+bool enabled = false;        // kinds and callbacks are on
+bool enabled_early = false;  // they were enabled before the first context, so CUPTI cannot switch them off and on again
+uint64_t paused_since = 0;   // 0: not paused, or the pause has been completed
 // True on the thread that requested the detach. This thread makes a driver call, and CUPTI detaches during that call,
 // which takes about 2 s.
 constinit thread_local bool may_finalize = false;
@@ -119,24 +136,29 @@ void give_up(const char* what, CUptiResult result) {
 }
 
 // Makes CUPTI take its timestamps from CLOCK_MONOTONIC, if it can. Call it before the first activity kind is enabled.
-void choose_clock() {
+void choose_clock(bool again) {
   Session& s = session();
   s.convert_clock = s.api.register_timestamp == nullptr || s.api.register_timestamp(timestamp) != CUPTI_SUCCESS;
   if (s.convert_clock) {
     measure_clock_offset();
+  }
+  if (again) {
+    return;
   }
   meta("cupti.timestamps", s.convert_clock ? "offset" : "callback");
 }
 
 // Requests CUPTI's queue and submit times. CUPTI guarantees them only if they are requested before CUDA starts; later
 // it may refuse.
-void choose_latency() {
+void choose_latency(bool again) {
   const Api& api = session().api;
   if (!wants(GPUPROF_OPTION_LATENCY)) {
     return;
   }
   const CUptiResult result = api.enable_latency == nullptr ? CUPTI_ERROR_NOT_SUPPORTED : api.enable_latency(1);
-  meta("cupti.latency", result == CUPTI_SUCCESS ? "on" : result_text(api, result));
+  if (!again) {
+    meta("cupti.latency", result == CUPTI_SUCCESS ? "on" : result_text(api, result));
+  }
 }
 
 CUptiResult enable_kinds() {
@@ -170,35 +192,48 @@ void disable_kinds(bool pause) {
 
 // Chooses GRAPH_TRACE or records of single nodes, once per recording: a graph that was launched before GRAPH_TRACE is
 // enabled crashes at its next launch.
-CUptiResult choose_graphs() {
+CUptiResult choose_graphs(bool again) {
   Session& s = session();
-  s.whole_graphs = wants(GPUPROF_OPTION_WHOLE_GRAPHS) && !wants(GPUPROF_OPTION_ATTACHED);
-  meta("cupti.graphs", s.whole_graphs ? "whole" : "node");
+  s.whole_graphs =
+      !again && wants(GPUPROF_OPTION_WHOLE_GRAPHS) && !wants(GPUPROF_OPTION_ATTACHED) && !wants(GPUPROF_OPTION_WINDOWS);
+  if (!again) {
+    meta("cupti.graphs", s.whole_graphs ? "whole" : "node");
+  }
   return s.whole_graphs ? s.api.enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE) : CUPTI_SUCCESS;
 }
 
-// Does everything that needs the subscription. Returns the name of the failed step, or null.
-const char* configure(CUptiResult* result) {
-  choose_clock();
-  choose_latency();
+CUptiResult enable() {
+  const CUptiResult result = enable_kinds();
+  if (result == CUPTI_SUCCESS) {
+    enabled_early = enabled_early || load_relaxed(&session().contexts) == 0;
+    set_tracing(true);
+    enable_all_calls(true);
+    enabled = true;
+  }
+  return result;
+}
+
+// Does everything that needs the subscription. `again`: CUPTI was detached meanwhile. Returns the name of the failed
+// step, or null.
+const char* configure(bool again, CUptiResult* result) {
+  choose_clock(again);
+  choose_latency(again);
   *result = session().api.register_buffers(on_buffer_requested, on_buffer_completed);
   if (*result != CUPTI_SUCCESS) {
     return "CUPTI rejects the activity buffers";
   }
-  *result = choose_graphs();
-  if (*result == CUPTI_SUCCESS) {
-    *result = enable_kinds();
-  }
-  if (*result != CUPTI_SUCCESS) {
-    return "CUPTI cannot record GPU activity";
-  }
-  if (!learn_all_calls()) {
+  *result = choose_graphs(again);
+  if (!again && !learn_all_calls()) {
     *result = CUPTI_ERROR_INVALID_OPERATION;
     return "CUPTI offers no launch callbacks";
   }
-  begin_handlers();
-  enable_all_calls(true);
-  return nullptr;
+  begin_handlers(again);
+  enable_resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, true);
+  if (*result == CUPTI_SUCCESS && active() &&
+      (!wants(GPUPROF_OPTION_WINDOWS) || load_relaxed(&session().contexts) != 0)) {
+    *result = enable();
+  }
+  return *result == CUPTI_SUCCESS ? nullptr : "CUPTI cannot record GPU activity";
 }
 
 // Returns whether CUPTI may detach. If it has recorded a graph, a replay by another thread after the detach ends with
@@ -227,22 +262,19 @@ void enable_every_call() {
   }
 }
 
-}  // namespace
-
-bool enable_resource(CUpti_CallbackIdResource event, bool on) {
-  return session().api.enable_callback(on ? 1 : 0, subscriber, CUPTI_CB_DOMAIN_RESOURCE, event) == CUPTI_SUCCESS;
-}
-
-bool subscribe() {
+// `again`: after a pause, in which CUPTI was detached.
+bool subscribe(bool again) {
   const Api& api = session().api;
-  store_relaxed(&session().finalize, uint32_t{kNotWanted});
   store_relaxed(&session().ending, 0U);
   store_relaxed(&session().unified_asked, 0U);
   store_relaxed(&session().unified_memory, false);
-  // CUPTI does not report conditional nodes created before the recording. So an attached recording assumes that some
-  // exist.
-  store_relaxed(&session().conditions, wants(GPUPROF_OPTION_ATTACHED) ? 1U : 0U);
+  // CUPTI does not report conditional nodes created while it is not subscribed. So some may exist.
+  store_relaxed(&session().conditions, again || wants(GPUPROF_OPTION_ATTACHED) ? 1U : 0U);
   CUptiResult result = api.subscribe(&subscriber, on_callback, nullptr);
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && again) {
+    return false;  // another profiler uses the pause
+  }
+  store_relaxed(&session().finalize, uint32_t{kNotWanted});
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
     disable(
         "another profiler uses CUPTI in this process (torch.profiler, Nsight, DCGM, a debugger, or the program's own "
@@ -253,48 +285,125 @@ bool subscribe() {
     give_up("CUPTI refuses the subscription", result);
     return false;
   }
-  if (const char* failure = configure(&result); failure != nullptr) {
+  store_relaxed(&session().subscriptions, again ? load_relaxed(&session().subscriptions) + 1 : 0U);
+  forget_launches();
+  if (const char* failure = configure(again, &result); failure != nullptr) {
     give_up(failure, result);
     disable_kinds(false);
     api.disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
     api.unsubscribe(subscriber);
     return false;
   }
-  if (!active()) {
-    set_recording(false);  // recording begins paused, as the recorder requested
-  }
   return true;
 }
 
-void set_recording(bool on) {
-  if (finalizing() || finalized()) {
-    return;
+// Returns whether kernels are recorded now.
+bool resume() {
+  Session& s = session();
+  const bool paused = load_relaxed(&s.paused) != 0;
+  if (enabled && !paused) {
+    return true;
   }
-  if (wants(GPUPROF_OPTION_WINDOWS)) {
-    // The callbacks stay, because they count the launches between windows.
-    if (on) {
-      enable_kinds();
-    } else {
-      disable_kinds(true);
+  if (load_relaxed(&s.contexts) == 0 && wants(GPUPROF_OPTION_WINDOWS)) {
+    return false;  // see enabled_early
+  }
+  const uint64_t begun = now_ns();
+  if (finalized()) {
+    if (!subscribe(true)) {
+      return false;
     }
+    enable_unified_memory();
+  } else {
+    forget_captures();
+    if (const CUptiResult result = enable(); result != CUPTI_SUCCESS) {
+      give_up("CUPTI cannot record GPU activity", result);
+    }
+  }
+  if (paused) {
+    store_relaxed(&s.paused, 0U);
+    pause_handlers(false);
+  }
+  paused_since = 0;
+  add_handover(now_ns() - begun);
+  return true;
+}
+
+void pause() {
+  Session& s = session();
+  if (load_relaxed(&s.paused) != 0) {
     return;
   }
-  store_relaxed(&session().paused, on ? 0U : 1U);
-  pause_handlers(!on);
-  if (on) {
-    forget_captures();
-    enable_kinds();
-    enable_all_calls(true);
-  } else {
-    enable_all_calls(false);
+  store_relaxed(&s.paused, 1U);
+  pause_handlers(true);
+  set_tracing(false);
+  // While recording is off, CUPTI does not report changes of graphs. So conditional nodes may exist.
+  store_relaxed(&s.conditions, 1U);
+  distrust_node_names();
+  // If CUPTI can neither be detached nor switched on again, it stays on, and what it records is left out.
+  const bool stays = wants(GPUPROF_OPTION_COUNTS) || s.whole_graphs || (enabled_early && !may_detach());
+  if (enabled && !stays) {
     disable_kinds(true);
-    // While recording is off, CUPTI does not report changes of graphs. So conditional nodes may exist.
-    store_relaxed(&session().conditions, 1U);
-    distrust_node_names();
+    enabled = false;
+    paused_since = now_ns();
   }
 }
 
-void request_finalize() {
+}  // namespace
+
+bool enable_resource(CUpti_CallbackIdResource event, bool on) {
+  return session().api.enable_callback(on ? 1 : 0, subscriber, CUPTI_CB_DOMAIN_RESOURCE, event) == CUPTI_SUCCESS;
+}
+
+bool subscribe() {
+  store_relaxed(&session().paused, 0U);
+  store_relaxed(&session().contexts, wants(GPUPROF_OPTION_ATTACHED) ? 1U : 0U);
+  enabled = false;
+  enabled_early = false;
+  paused_since = 0;
+  if (wants(GPUPROF_OPTION_WINDOWS)) {
+    begin_passed(wants(GPUPROF_OPTION_ATTACHED));
+  }
+  return subscribe(false);
+}
+
+bool set_recording(bool on) {
+  if (finalizing()) {
+    return false;
+  }
+  if (on) {
+    return resume();
+  }
+  pause();
+  return false;
+}
+
+bool complete_pause() {
+  if (paused_since == 0) {
+    return true;
+  }
+  const bool windows = wants(GPUPROF_OPTION_WINDOWS);
+  if (!may_detach()) {
+    // Without callbacks, launches between windows could not be counted.
+    windows ? end_passed() : enable_all_calls(false);
+    paused_since = 0;
+    return true;
+  }
+  const uint64_t paused_ns = now_ns() - paused_since;
+  if (windows ? any_unfinished() && paused_ns < kUnfinishedNs : paused_ns < kPauseNs) {
+    session().api.flush_all(0);
+    count_dropped();
+    return false;
+  }
+  const uint64_t begun = now_ns();
+  request_finalize(false);
+  finish_finalize();
+  report_passed(false);
+  add_handover(now_ns() - begun);
+  paused_since = 0;
+  return true;
+}
+
+void request_finalize(bool last) {
   Session& s = session();
   if (!swap_if(&s.finalize, kNotWanted, kWanted)) {
     return;
@@ -304,9 +413,13 @@ void request_finalize() {
   if (s.whole_graphs) {
     s.api.disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
   }
-  store_relaxed(&s.ending, 1U);
-  s.api.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  if (last) {
+    store_relaxed(&s.ending, 1U);
+  }
+  s.api.flush_all(last ? uint32_t{CUPTI_ACTIVITY_FLAG_FLUSH_FORCED} : 0);
   count_dropped();
+  enabled = false;
+  enabled_early = false;
   if (!may_detach()) {
     leave_cupti();
     return;
@@ -326,8 +439,17 @@ bool finalized() {
   return load_acquire(&session().finalize) == kDone;
 }
 
-void let_all_finalize() {
-  store_relaxed(&all_may_finalize, 1U);
+bool finish_finalize() {
+  driver_version();
+  if (!finalized()) {
+    store_relaxed(&all_may_finalize, 1U);
+    const uint64_t deadline = now_ns() + GPUPROF_LEAVE_WAIT_NS;
+    while (!finalized() && now_ns() < deadline) {
+      const timespec wait = {0, 10'000'000};
+      nanosleep(&wait, nullptr);
+    }
+  }
+  return finalized();
 }
 
 void finalize_here() {

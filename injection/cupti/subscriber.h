@@ -14,16 +14,22 @@ bool subscribe();
 // does not have the event.
 bool enable_resource(CUpti_CallbackIdResource event, bool on);
 
-// Enables or disables activity kinds and callbacks; when off, the target pays no overhead. Call from one thread only.
-void set_recording(bool on);
+// Switches recording on or off. Off costs the target nothing: once complete_pause() has returned true, CUPTI is
+// detached, unless the process uses graphs. Returns whether recording is on: before the first CUDA context, windows do
+// not switch it on; call again. Call these functions from one thread only.
+bool set_recording(bool on);
 
-// Begins to detach CUPTI: stops recording and flushes, which may take long. This thread's next driver call then
-// detaches CUPTI, which is possible only in the callback at the end of a call. Call it only from the thread that calls
-// set_recording().
-void request_finalize();
+// Call it after set_recording(false) every few milliseconds until it returns true. It waits for records of kernels that
+// were launched before.
+bool complete_pause();
 
-// Lets the next driver call of any thread detach CUPTI, which delays that thread of the program.
-void let_all_finalize();
+// Begins to detach CUPTI: stops recording and flushes, which may take long. `last`: also delivers unfinished work. This
+// thread's next driver call then detaches CUPTI, which is possible only in the callback at the end of a call. Call it
+// only from the thread that calls set_recording().
+void request_finalize(bool last);
+
+// Makes a driver call, or waits for one of the target, which it then delays. Returns whether CUPTI is detached.
+bool finish_finalize();
 
 // True from request_finalize() until CUPTI is detached.
 [[nodiscard]] bool finalizing();

@@ -18,6 +18,7 @@
 #include "cupti/sampling/pc_sampling.h"
 #include "cupti/session.h"
 #include "cupti/subscriber.h"
+#include "cupti/windows/passed_launches.h"
 #include "ipc/emit.h"
 #include "runtime/lifecycle.h"
 #include "wire/wire.h"
@@ -27,8 +28,6 @@ namespace gpuprof::injection::cupti {
 Session the_session;
 
 namespace {
-
-constexpr uint64_t kFinalizeWaitNs = GPUPROF_LEAVE_WAIT_NS;
 
 // Loads libcupti at the first call. Call it before connecting: at the connection, the recorder reads the process's
 // mappings, and these must include libcupti.
@@ -103,6 +102,9 @@ bool begin(bool attached) {
 
 // Flushes CUPTI. The last flush is forced, so it also delivers records of unfinished work, without an end time.
 void flush(bool last) {
+  if (finalized()) {
+    return;
+  }
   if (last) {
     store_relaxed(&the_session.ending, 1U);
   }
@@ -125,31 +127,19 @@ void first_work() {
 }
 
 void report_totals() {
+  report_passed(true);
   meta("cupti.valid_records", load_relaxed(&the_session.valid_records));
   meta("cupti.valid_ns", load_relaxed(&the_session.valid_ns));
   report_sampling_totals();
 }
 
-bool wait_for_finalize() {
-  const uint64_t deadline = now_ns() + kFinalizeWaitNs;
-  while (!finalized() && now_ns() < deadline) {
-    const timespec pause = {0, 10'000'000};
-    nanosleep(&pause, nullptr);
-  }
-  return finalized();
-}
-
 // Detaches CUPTI, which works only in the callback at the end of a driver call. So this makes a driver call itself: the
 // target may never make another one, and a call of the target would be delayed by about 2 s.
 void detach() {
-  request_finalize();
+  request_finalize(true);
   report_totals();
-  driver_version();
-  if (!finalized()) {
-    let_all_finalize();
-    if (!wait_for_finalize()) {
-      meta("cupti.retracted", "CUPTI detaches at the process's next driver call");
-    }
+  if (!finish_finalize()) {
+    meta("cupti.retracted", "CUPTI detaches at the process's next driver call");
   }
   free_spare_buffers();
 }
@@ -160,6 +150,7 @@ constexpr Vendor::Flush kFlush = {
     .flush = flush,
     .first_work = first_work,
     .set_recording = set_recording,
+    .complete_pause = complete_pause,
     .totals = report_totals,
     .detach = detach,
 };

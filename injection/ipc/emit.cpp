@@ -75,9 +75,9 @@ void lost(gpuprof_loss kind, uint64_t count) {
   }
 }
 
-void count(gpuprof_count kind) {
+void count(gpuprof_count kind, uint64_t number) {
   if (gpuprof_segment* segment = open_segment(); segment != nullptr) {
-    add_relaxed(&ring_of(segment, thread_state()).counts[kind], uint64_t{1});
+    add_relaxed(&ring_of(segment, thread_state()).counts[kind], number);
   }
 }
 

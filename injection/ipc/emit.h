@@ -24,7 +24,7 @@ void meta(const char* key, uint64_t number);
 bool python(const gpuprof_python_layout& layout);  // Returns false if not connected, or if the record was not written.
 
 void lost(gpuprof_loss kind, uint64_t count);
-void count(gpuprof_count kind);
+void count(gpuprof_count kind, uint64_t number = 1);
 
 // Return what the recorder requests: all options (gpuprof_segment.options), one flag of the options, or the current
 // control bits. Without a connection they return null, false and 0.

@@ -98,7 +98,9 @@ void flush(bool last) {
   }
 }
 
-void set_recording(bool /*on*/) {}
+bool set_recording(bool on) {
+  return on;
+}
 
 void nothing() {}
 
@@ -108,6 +110,7 @@ constexpr Vendor::Flush kFlush = {
     .flush = flush,
     .first_work = nothing,
     .set_recording = set_recording,
+    .complete_pause = nullptr,
     .totals = nothing,
     .detach = detach,
 };

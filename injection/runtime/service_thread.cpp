@@ -42,6 +42,7 @@ struct ServiceThread {
   uint64_t last_flush_ns = 0;
   bool worked = false;  // true: something was launched at some time
   bool recording = false;
+  bool pausing = false;  // the vendor's complete_pause() is needed
   uint64_t next_tick_ns = 0;
   uint32_t silent_ticks = 0;  // number of successive ticks without a heartbeat of the recorder
   // Time at which recording stopped because the recorder was silent; 0: recording has not stopped.
@@ -96,14 +97,15 @@ void notice_silence() {
 // Starts or stops recording. While recording is paused or the recorder is gone, the target must pay no overhead.
 void follow_recorder() {
   const bool wanted = service.left_ns == 0 && active();
-  if (wanted == service.recording) {
-    return;
+  if (wanted != service.recording) {
+    if (!wanted) {
+      flush();
+    }
+    service.recording = vendor().set_recording(wanted);
+    service.pausing = !wanted && vendor().complete_pause != nullptr;
+  } else if (service.pausing) {
+    service.pausing = !vendor().complete_pause();
   }
-  service.recording = wanted;
-  if (!wanted) {
-    flush();
-  }
-  vendor().set_recording(wanted);
 }
 
 void tick() {
@@ -204,7 +206,8 @@ void prepare(const Vendor& vendor) {
   service.worked = false;
   service.silent_ticks = 0;
   service.left_ns = 0;
-  service.recording = active();
+  service.recording = vendor.flush->set_recording(active());
+  service.pausing = !active() && vendor.flush->complete_pause != nullptr;
   reach(Stage::running);
 }
 

@@ -25,10 +25,14 @@ struct Vendor {
     const char* pace_variable;  // environment variable with the flush interval in milliseconds; may be null
     // Makes the vendor's library deliver the records that it holds. `last`: also records of unfinished work.
     void (*flush)(bool last);
-    void (*first_work)();            // called when the process first uses a GPU
-    void (*set_recording)(bool on);  // when `on` is false, recording must cost the target nothing
-    void (*totals)();                // reports the number of delivered records
-    void (*detach)();                // called only in an attached process; removes all instrumentation
+    void (*first_work)();  // called when the process first uses a GPU
+    // Switches recording on or off; off must cost the target nothing. Returns whether recording is on. If it is not
+    // although `on` is true, it is called again.
+    bool (*set_recording)(bool on);
+    // Called after set_recording(false) until it returns true. May be null.
+    bool (*complete_pause)();
+    void (*totals)();  // reports the number of delivered records
+    void (*detach)();  // called only in an attached process; removes all instrumentation
   };
   const Flush* flush;
 };

@@ -16,7 +16,7 @@ namespace gpuprof::record {
 class DutyCycle {
  public:
   // Recording is switched on this long before a window, because targets notice the switch late.
-  static constexpr uint64_t kLeadNs = 10'000'000;
+  static constexpr uint64_t kLeadNs = 30'000'000;
   static constexpr uint64_t kShortestSlotNs = 25'000'000;
   static constexpr uint64_t kLongestSlotNs = 75'000'000;
   static constexpr uint64_t kMostWeight = 1000;

@@ -143,7 +143,7 @@ struct gpuprof_ring {
   uint64_t overhead_ns;      /* sum of the measured overheads: callbacks and probe, including trap and BPF program */
   uint32_t lock;             /* 0: free, 1: held */
   uint32_t pad0;
-  uint64_t handover_ns; /* CPU time in which threads of the vendor library delivered batches of records */
+  uint64_t handover_ns; /* time in which records were delivered, and the vendor's library was attached and detached */
   uint64_t pad1[2];
   uint64_t tail; /* the recorder writes it with release order */
   uint64_t pad2[7];

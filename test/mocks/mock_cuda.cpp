@@ -130,6 +130,7 @@ Op run(CUstream_st* stream, OpKind kind, uint64_t ns, Op op) {
     op.stream = op.graph_node == 0 ? stream->id : stream->id + kInternalStreams;
     op.correlation = op.of_body ? 0 : thread_correlation;
     stream->free_at_ns = op.end_ns;
+    op.number = kind == OpKind::kernel && op.graph_node == 0 ? ++driver().kernels : 0;
   }
   if (tracer != nullptr) {
     tracer->op(op);
@@ -186,6 +187,9 @@ extern "C" {
 
 CUresult mock_cuda_set_tracer(const Tracer* tracer) {
   driver().tracer = tracer;
+  if (tracer == nullptr) {
+    driver().last_correlation = 0;  // as after cuptiFinalize
+  }
   return CUDA_SUCCESS;
 }
 

@@ -10,6 +10,8 @@
 #include "cupti/activity/records.h"
 #include "cupti/kernel_names.h"
 #include "cupti/session.h"
+#include "cupti/windows/passed_launches.h"
+#include "cupti/windows/unfinished_launches.h"
 #include "ipc/emit.h"
 #include "runtime/launch.h"
 #include "runtime/recording.h"
@@ -80,7 +82,7 @@ gpuprof_op copy_op(uint8_t kind) {
 template <typename Record>
 gpuprof_gpu_op common_fields(const Record& record, gpuprof_op kind) {
   gpuprof_gpu_op op = {};
-  op.correlation = record.correlationId;
+  op.correlation = unique_id(record.correlationId);
   op.start_ns = record.start;
   op.end_ns = record.end;
   op.stream = record.streamId;
@@ -105,6 +107,9 @@ gpuprof_gpu_op node_fields(const Record& record, gpuprof_op kind) {
 
 void emit(gpuprof_gpu_op op) {
   Session& s = session();
+  if (wants(GPUPROF_OPTION_WINDOWS) && (op.correlation & GPUPROF_CORRELATION_EXEC) == 0) {
+    launch_ended(static_cast<uint32_t>(op.correlation));
+  }
   if (op.end_ns == 0 && op.start_ns != 0 && load_relaxed(&s.ending) != 0) {
     lost(GPUPROF_LOSS_UNFINISHED, 1);
     return;
@@ -135,6 +140,9 @@ void emit_kernel(const KernelRecord& record) {
     add_latency(record, &op);
   }
   op.name_id = name_of_record(record);
+  if (wants(GPUPROF_OPTION_WINDOWS) && record.graphNodeId == 0) {
+    note_traced_kernel(record.gridId);
+  }
   emit(op);
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/atomics.h"
 #include "cupti/session.h"
+#include "cupti/subscriber.h"
 #include "ipc/emit.h"
 #include "runtime/work.h"
 
@@ -26,7 +27,7 @@ void emit_memory(const MemoryRecord& record) {
     return;
   }
   gpuprof_host_op op = {};
-  op.correlation = record.correlationId == 0 ? 0 : GPUPROF_CORRELATION_HOST | record.correlationId;
+  op.correlation = record.correlationId == 0 ? 0 : GPUPROF_CORRELATION_HOST | unique_id(record.correlationId);
   op.start_ns = to_monotonic(record.timestamp);
   op.end_ns = op.start_ns;
   op.bytes = record.bytes;
@@ -80,8 +81,10 @@ void enable_unified_memory() {
   const Api& api = s.api;
   const gpuprof_options* wanted = options();
   if (wanted == nullptr || wanted->nvtx_range[0] != '\0' || (wanted->flags & GPUPROF_OPTION_COUNTS) != 0 ||
-      !swap_if(&s.unified_asked, 0, 1)) {
-    return;  // A recording of one NVTX range omits page migrations, because they belong to no range.
+      (wanted->flags & GPUPROF_OPTION_WINDOWS) != 0 || finalized() || !swap_if(&s.unified_asked, 0, 1)) {
+    // A recording of one NVTX range omits page migrations, because they belong to no range. CUPTI takes 2 s to switch
+    // them off, so windows omit them, too.
+    return;
   }
   CUpti_ActivityUnifiedMemoryCounterConfig config[4] = {};
   config[0].kind = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD;

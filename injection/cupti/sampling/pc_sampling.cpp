@@ -152,12 +152,14 @@ void module_unloading(CUcontext of) {
 
 // ---- stages of a recording
 
-void begin_sampling() {
+void begin_sampling(bool again) {
   current = {};
   add_relaxed(&recordings, 1U);
-  forget_samples();
   for_each(release);
-  begin_exact_launches();
+  if (!again) {
+    forget_samples();
+    begin_exact_launches();
+  }
   if (!wants(GPUPROF_OPTION_SAMPLES)) {
     return;
   }

@@ -19,7 +19,12 @@ void keep_module(const CUpti_ModuleResourceData& module) {
 
 constexpr EventHandlers kSampledCode = {
     .is_on = [] { return sampling() || counting(); },
-    .begin = forget_code,
+    .begin =
+        [](bool again) {
+          if (!again) {
+            forget_code();
+          }
+        },
     .flush = send_stored_code,
     .end = [](bool /*hurry*/) { send_stored_code(); },
     .module_loaded = keep_module,

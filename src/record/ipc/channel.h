@@ -125,7 +125,7 @@ class Channel {
   struct Overhead {
     uint64_t samples = 0;      // number of launches whose overhead was measured
     uint64_t ns = 0;           // sum of these overheads
-    uint64_t handover_ns = 0;  // CPU time in which threads of the vendor library delivered records
+    uint64_t handover_ns = 0;  // time in which records were delivered, and the vendor library was attached and detached
 
     // Returns the cost per launch of a recording with this number of launches.
     [[nodiscard]] uint64_t per_launch(uint64_t launches) const {

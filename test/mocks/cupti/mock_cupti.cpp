@@ -104,6 +104,11 @@ struct Library {
   std::atomic<bool> kinds[CUPTI_ACTIVITY_KIND_COUNT] = {};
   std::atomic<bool> unified_memory_configured{false};
   std::atomic<bool> graphs_recorded{false};
+  std::atomic<bool> any_context{false};
+  // If kinds are on at the first context, the real library records nothing more once they were off, until it is
+  // detached.
+  std::atomic<bool> on_at_context{false};
+  std::atomic<bool> records_nothing{false};
 };
 Library library;
 thread_local bool in_api_exit = false;
@@ -155,7 +160,8 @@ void on_op(const mock::Op& op) {
   if (op.graph_node != 0 && (whole_graphs || library.kinds[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL])) {
     library.graphs_recorded = true;
   }
-  if (library.kinds[mock::activity_kind(op.kind)] && !(whole_graphs && op.graph_node != 0)) {
+  if (library.kinds[mock::activity_kind(op.kind)] && !library.records_nothing &&
+      !(whole_graphs && op.graph_node != 0)) {
     mock::add_op(op);
   }
   mock::sample_op(op);
@@ -227,6 +233,9 @@ void on_module(mock::ModuleEvent event, CUcontext context, uint32_t id, const vo
 
 void on_context(mock::ContextEvent event, CUcontext context) {
   const bool created = event == mock::ContextEvent::created;
+  if (created && !library.any_context.exchange(true) && library.kinds[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL]) {
+    library.on_at_context = true;
+  }
   tell_resource(created ? CUPTI_CBID_RESOURCE_CONTEXT_CREATED : CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, nullptr,
                 context);
   if (!created) {
@@ -388,6 +397,9 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
     return CUPTI_ERROR_INVALID_KIND;
   }
   library.kinds[kind] = false;
+  if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && library.on_at_context) {
+    library.records_nothing = true;
+  }
   return CUPTI_SUCCESS;
 }
 
@@ -498,6 +510,8 @@ CUptiResult cuptiFinalize() {
     kind = false;
   }
   library.unified_memory_configured = false;
+  library.on_at_context = false;
+  library.records_nothing = false;
   forget_subscriber();
   mock::forget_ops();
   driver_function("mock_cuda_set_tracer", static_cast<decltype(&mock_cuda_set_tracer)>(nullptr))(nullptr);

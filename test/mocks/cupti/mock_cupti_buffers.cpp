@@ -155,6 +155,9 @@ void fill_common(uint8_t* place, CUpti_ActivityKind kind, const Op& op, const Ti
     record->graphNodeId = op.graph_node;
     record->graphId = op.graph;
   }
+  if constexpr (requires { record->gridId; }) {
+    record->gridId = static_cast<int64_t>(op.number);
+  }
   memcpy(place, record, sizeof(*record));
 }
 

@@ -88,6 +88,8 @@ Sampling& sampling() {
   static auto* the_sampling = new Sampling;
   return *the_sampling;
 }
+// Created when the library is loaded: a launch that waits for the creation could change errno.
+[[maybe_unused]] const Sampling& made_at_load = sampling();
 
 uint64_t now_ns() {
   timespec now = {};

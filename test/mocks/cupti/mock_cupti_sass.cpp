@@ -64,6 +64,8 @@ Sass& sass() {
   static auto* the_sass = new Sass;
   return *the_sass;
 }
+// Created when the library is loaded: a launch that waits for the creation could change errno.
+[[maybe_unused]] const Sass& made_at_load = sass();
 
 constinit thread_local bool unloading = false;
 

@@ -68,7 +68,11 @@ const injection::Vendor::Flush kFlush = {
     .pace_variable = "GPUPROF_TEST_FLUSH_MS",
     .flush = [](bool last) { note(last ? 'l' : 'f'); },
     .first_work = [] { note('w'); },
-    .set_recording = [](bool on) { note(on ? '+' : '-'); },
+    .set_recording =
+        [](bool on) {
+          note(on ? '+' : '-');
+          return on;
+        },
     .totals = [] { note('t'); },
     .detach = [] { note('d'); },
 };
@@ -129,7 +133,7 @@ TEST_CASE("a vendor's interface with buffered records is flushed, last when the 
     good = good && wait_until_seen('w') && wait_until_seen('f');
     injection::finish_service_thread();
     const std::string all = letters();
-    return good && all.substr(0, 4) == "LSwf" && all.substr(all.size() - 3) == "flt" ? 0 : 1;
+    return good && all.substr(0, 5) == "LS+wf" && all.substr(all.size() - 3) == "flt" ? 0 : 1;
   });
 }
 
@@ -138,7 +142,7 @@ TEST_CASE("a vendor's interface that was never used is not flushed when the proc
     static const injection::Vendor kVendor = vendor(&kFlush);
     const bool on = injection::begin_recording(kVendor);
     injection::finish_service_thread();
-    return on && letters() == "LS" ? 0 : 1;
+    return on && letters() == "LS+" ? 0 : 1;
   });
 }
 
@@ -165,7 +169,7 @@ TEST_CASE("an attached process is detached on request and can be attached to aga
         if (!one_at_a_time || !wait_until_seen('d')) {
           return 1;
         }
-        if (letters().substr(0, 3) != "Afd") {
+        if (letters().substr(0, 4) != "A+fd") {
           return 2;
         }
         int again = EBUSY;

@@ -1,0 +1,114 @@
+#include "cupti/windows/passed_launches.h"
+
+#include "base/atomics.h"
+#include "base/monotonic_clock.h"
+#include "ipc/emit.h"
+
+namespace gpuprof::injection::cupti {
+namespace {
+
+struct Passed {
+  // Atomic:
+  uint32_t counting;
+  uint32_t tracing;
+  uint32_t lock;      // for first, last and last_ns
+  uint64_t launches;  // traced
+  uint64_t kernels;   // traced
+  // Guarded by the lock:
+  bool attached;      // the process may have launched kernels before the recording
+  int64_t first;      // number of the first traced kernel; 0: none
+  uint64_t first_ns;  // when its record came
+  int64_t last;       // number of the last traced kernel; 0: none
+  uint64_t last_ns;
+  uint64_t idle_ns;  // begin of the first window without kernels since then; 0: none
+  // Used only by the service thread:
+  uint64_t window_ns;       // begin of the last window
+  uint64_t window_kernels;  // `kernels` at that time
+  uint64_t reported;
+};
+Passed state;
+
+}  // namespace
+
+void begin_passed(bool attached) {
+  state = {};
+  state.attached = attached;
+  store_relaxed(&state.counting, 1U);
+}
+
+void set_tracing(bool on) {
+  if (on) {
+    state.window_ns = now_ns();
+    state.window_kernels = load_relaxed(&state.kernels);
+  }
+  store_relaxed(&state.tracing, on ? 1U : 0U);
+}
+
+bool tracing() {
+  return load_relaxed(&state.tracing) != 0;
+}
+
+void note_traced_launch() {
+  add_relaxed(&state.launches, uint64_t{1});
+}
+
+void note_traced_kernel(int64_t number) {
+  add_relaxed(&state.kernels, uint64_t{1});
+  if (number <= 0 || !try_lock_bounded(&state.lock)) {
+    return;
+  }
+  if (state.first == 0 || number < state.first) {
+    state.first = number;
+    state.first_ns = state.first_ns == 0 ? now_ns() : state.first_ns;
+  }
+  if (number > state.last) {
+    state.last = number;
+    state.last_ns = now_ns();
+    state.idle_ns = 0;
+  }
+  unlock(&state.lock);
+}
+
+void report_passed(bool last) {
+  if (!counts_passed() || !try_lock_bounded(&state.lock)) {
+    return;
+  }
+  const uint64_t kernels = load_relaxed(&state.kernels);
+  if (!last && state.idle_ns == 0 && kernels == state.window_kernels) {
+    state.idle_ns = state.window_ns;
+  }
+  const int64_t first = state.first;
+  const int64_t newest = state.last;
+  const uint64_t first_ns = state.first_ns;
+  const uint64_t newest_ns = state.last_ns;
+  // If a window without kernels followed, the launches are assumed to have ended halfway before it, else to have gone
+  // on.
+  const uint64_t end_ns = state.idle_ns > newest_ns ? newest_ns + (state.idle_ns - newest_ns) / 2 : now_ns();
+  unlock(&state.lock);
+  if (newest == 0 || kernels == 0) {
+    return;
+  }
+  const auto known = static_cast<double>(newest - first + 1);
+  double others = known + static_cast<double>(state.attached ? 0 : first - 1) - static_cast<double>(kernels);
+  if (last && newest_ns > first_ns) {
+    others += known * static_cast<double>(end_ns - newest_ns) / static_cast<double>(newest_ns - first_ns);
+  }
+  // Copies and fills have no numbers, and are assumed to be as frequent as among the traced launches.
+  const double launches = others * static_cast<double>(load_relaxed(&state.launches)) / static_cast<double>(kernels);
+  const uint64_t passed = launches > 0 ? static_cast<uint64_t>(launches) : 0;
+  if (passed > state.reported) {
+    count(GPUPROF_COUNT_PASSED, passed - state.reported);
+    state.reported = passed;
+  }
+}
+
+void end_passed() {
+  report_passed(false);
+  store_relaxed(&state.counting, 0U);
+}
+
+bool counts_passed() {
+  return load_relaxed(&state.counting) != 0;
+}
+
+}  // namespace gpuprof::injection::cupti

@@ -1,0 +1,26 @@
+// Counts the launches that a process makes while CUPTI is detached between the windows of --max-overhead. The driver
+// numbers the kernels of a process (gridId), also without CUPTI. So the numbers of the recorded kernels tell how many
+// others there were. Kernels of graphs always have the same numbers, so they are left out.
+#pragma once
+
+#include <cstdint>
+
+namespace gpuprof::injection::cupti {
+
+// Begins to count. `attached`: the process may have launched kernels before.
+void begin_passed(bool attached);
+// Whether kernels are recorded now. Launches are counted one by one while this is true.
+void set_tracing(bool on);
+[[nodiscard]] bool tracing();
+
+void note_traced_launch();
+void note_traced_kernel(int64_t number);
+
+// Adds the launches since the last report to GPUPROF_COUNT_PASSED. Call it at the end of each window. `last`: there
+// will be no more records, so the launches since the last recorded kernel are estimated by the rate before it.
+void report_passed(bool last);
+// From now on, callers count all launches one by one.
+void end_passed();
+[[nodiscard]] bool counts_passed();
+
+}  // namespace gpuprof::injection::cupti
