@@ -262,6 +262,13 @@ void enable_every_call() {
   }
 }
 
+// Adds the time since `begun` to the overhead. A switch by the user is not a cost of what was recorded.
+void note_switch(uint64_t begun) {
+  if (wants(GPUPROF_OPTION_WINDOWS)) {
+    add_handover(now_ns() - begun);
+  }
+}
+
 // `again`: after a pause, in which CUPTI was detached.
 bool subscribe(bool again) {
   const Api& api = session().api;
@@ -324,7 +331,7 @@ bool resume() {
     pause_handlers(false);
   }
   paused_since = 0;
-  add_handover(now_ns() - begun);
+  note_switch(begun);
   return true;
 }
 
@@ -398,7 +405,7 @@ bool complete_pause() {
   request_finalize(false);
   finish_finalize();
   report_passed(false);
-  add_handover(now_ns() - begun);
+  note_switch(begun);
   paused_since = 0;
   return true;
 }

@@ -65,9 +65,9 @@ class Matrix:
     def start(self, program):
         return measure.Running(program.command, self.folder, self.environment(program))
 
-    def start_endless(self):
-        """Starts the platform's endless program and waits until it launches."""
-        target = self.start(self.platform.endless())
+    def start_endless(self, graphs=False):
+        """Starts the platform's endless program (with `graphs`, that which replays graphs) and waits until it launches."""
+        target = self.start(self.platform.endless_graphs() if graphs else self.platform.endless())
         rig.wait_for(lambda: target.stdout() or rig.napping(target.pid), 10)
         return target
 

@@ -82,6 +82,9 @@ class Gpu:
         return Program([self.program("example_cuda_graphs"), "--nodes", str(nodes), "--added", str(added), "--replays",
                         str(replays), "--child", str(int(child)), "--wait-ms", "6000" if go else "0"])
 
+    def endless_graphs(self):
+        return self.graphs(replays=1000000000)
+
     def modules(self, rounds=4):
         return Program([self.program("example_cuda_modules"), "--rounds", str(rounds)])
 
@@ -169,6 +172,9 @@ class Mock:
 
     def graphs(self, nodes=10, added=3, replays=100, go=None, **_):
         return Program([self.programs, "graphs", str(nodes), str(added), str(replays), *([go] if go else [])])
+
+    def endless_graphs(self):
+        return self.run("--graph-nodes", 4, "--graph-replays", 100000000, "--gap-us", 500)
 
     def modules(self, rounds=4):
         return Program([self.programs, "modules", str(rounds)])

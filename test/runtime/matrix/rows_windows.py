@@ -188,6 +188,22 @@ def attach_exact(matrix):
     require_equal(recording.profile.end()["gpu_records"], recording.expect["records"], recording.stderr[-300:])
 
 
+@row(10, "attach-graphs")
+def attach_graphs(matrix):
+    """A process that replays CUDA graphs goes on after the detach. If CUPTI was removed, its next replay would fail."""
+    target = matrix.start_endless(graphs=True)
+    try:
+        for _ in range(2):
+            recorder = matrix.attach(target.pid)
+            recorder.wait_for_records(2000)
+            require_equal(recorder.stop(), 0, f"exit status of record -p: {recorder.stderr()[-500:]}")
+            time.sleep(1)
+            require(alive(target.pid), f"the target died after the recorder had left: {recorder.stderr()[-500:]}")
+            require(recorder.recording().profile.end()["gpu_records"] > 2000, recorder.stderr()[-500:])
+    finally:
+        target.kill()
+
+
 @row(10, "attach-recorder-killed")
 def attach_recorder_killed(matrix):
     """After SIGKILL of an attached recorder, the library ends its threads. The target goes on and can be attached to again."""
