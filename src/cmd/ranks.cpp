@@ -127,6 +127,9 @@ class Ranks : public Command {
     if (const std::string part = job.part(); !part.empty()) {
       notes.push_back("The profile is a subset of another: " + escaped(part) + ".");
     }
+    if (job.info().is_estimate()) {
+      notes.emplace_back("All numbers are estimates from windows of the time (--max-overhead).");
+    }
     if (job.collectives() == 0) {
       notes.emplace_back(
           "No collective was found: ranks are compared by their GPU time, and it is unknown who waits for whom. Name "

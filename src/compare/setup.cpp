@@ -22,6 +22,10 @@ std::vector<KnownDriver> known_drivers(std::span<const RunFacts* const> runs) {
   return drivers;
 }
 
+std::string estimate_text(const RunFacts& run) {
+  return run.info.is_estimate() ? "its numbers are estimates from windows of the time (--max-overhead)" : "";
+}
+
 std::vector<std::string> recording_differences(std::span<const RunFacts* const> runs) {
   std::vector<std::string> differences;
   // A profile without the id of a recording was made before the META keys below existed.
@@ -42,6 +46,11 @@ std::vector<std::string> recording_differences(std::span<const RunFacts* const> 
       with != nullptr) {
     differences.push_back(escaped(with->file) + " was recorded with samples of GPU code and " + escaped(without->file) +
                           " without, and sampling changes the times of kernels");
+  }
+  if (const auto [with, without] = differ([](const RunFacts& run) { return run.info.is_estimate(); });
+      with != nullptr) {
+    differences.push_back(escaped(with->file) + " was recorded only in windows (--max-overhead) and " +
+                          escaped(without->file) + " completely, and estimates vary more than times");
   }
   const auto is_window = [](const RunFacts& run) { return !analyze::recording_window(run.info.meta).empty(); };
   // Other windows end when the program ends, so a slower program has a longer window.

@@ -43,6 +43,8 @@ Status Timeline::add(const p::Record& record) {
   } else if (const auto* loss = std::get_if<p::Loss>(&record)) {
     uint64_t& sum = info_.losses[std::string(loss->reason)];
     sum += std::min(loss->count, UINT64_MAX - sum);
+  } else if (const auto* window = std::get_if<p::Window>(&record)) {
+    info_.add(*window);
   } else if (std::holds_alternative<p::End>(record)) {
     info_.complete = true;
   }

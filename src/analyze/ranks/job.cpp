@@ -78,6 +78,8 @@ Status Job::take(const p::Record& record) {
   } else if (const auto* loss = std::get_if<p::Loss>(&record)) {
     lost_ += std::min(loss->count, UINT64_MAX - lost_);
     info_.losses.emplace(loss->reason, loss->count);
+  } else if (const auto* window = std::get_if<p::Window>(&record)) {
+    info_.add(*window);
   } else if (const auto* coverage = std::get_if<p::Coverage>(&record)) {
     (void)add_to(info_.coverage[std::string(coverage->what)], coverage->count);
   } else if (const auto* launch = std::get_if<p::Launch>(&record)) {

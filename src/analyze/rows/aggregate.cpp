@@ -445,8 +445,7 @@ class Aggregator {
   }
 
   Reason keep(const p::Window& r) {
-    ++result_.info.windows;
-    result_.info.weighted_windows = result_.info.weighted_windows || r.weight > 1;
+    result_.info.add(r);
     result_.windows.push_back(r);
     return std::nullopt;
   }

@@ -51,6 +51,7 @@ struct ProfileInfo {
   uint64_t windows = 0;           // WINDOW lines
   bool weighted_windows = false;  // a window has a weight above 1
 
+  void add(const profile::Window& window);
   [[nodiscard]] uint64_t counted(profile::CoverageCount what) const;
   // Whether --max-overhead left out a part of the time, so that the sums are estimates.
   [[nodiscard]] bool is_estimate() const {

@@ -195,6 +195,9 @@ uint64_t recorded_ns(const Aggregate& rows) {
 // time of other work. So the sum of busy and idle time may differ from the recorded time.
 void limit_to_recorded(const Aggregate& rows, uint64_t recorded, uint64_t exclusive_ns, DeviceLine& line) {
   const auto& meta = rows.info.meta;
+  if (line.wall_ns == 0 && rows.info.is_estimate()) {
+    return;  // the recorder does not measure busy and idle time in windows
+  }
   const bool several = is_merged(rows.tables) && named_recordings(meta) != 1;
   const Subset subset = rows.window ? Subset::window : subset_of(meta);
   if (recorded == 0 && subset == Subset::slice) {

@@ -56,6 +56,11 @@ double ratio(double part, double whole) {
 
 }  // namespace
 
+void ProfileInfo::add(const p::Window& window) {
+  ++windows;
+  weighted_windows = weighted_windows || window.weight > 1;
+}
+
 uint64_t ProfileInfo::counted(p::CoverageCount what) const {
   const auto found = coverage.find(std::string(word(what)));
   return found == coverage.end() ? 0 : found->second;

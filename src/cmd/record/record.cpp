@@ -204,6 +204,10 @@ class Record final : public Command {
     if (options_.output.empty()) {
       options_.output = record::default_output();
     }
+    if (options_.attach_pid != 0 && !options_.user.empty()) {
+      return Error{"record: --user with -p PID", "--user is for a command: a running process already has a user",
+                   kExitUsage};
+    }
     if (options_.preserve_environment && options_.user.empty()) {
       return Error{"record: --preserve-env without --user", "without --user the command gets this environment anyway",
                    kExitUsage};

@@ -84,6 +84,9 @@ void put_run(const Comparison& runs, size_t run, TextStream& stream) {
   object.text("driver", facts.driver);
   object.text("commit", facts.commit);
   put_real(object, "lost_percent", facts.lost_percent);
+  if (facts.info.is_estimate()) {
+    object.flag("estimate", true);
+  }
 }
 
 }  // namespace

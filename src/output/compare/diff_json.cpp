@@ -60,6 +60,9 @@ class JsonWriter {
       object.text("exit_status", shown_text(run->exit_status));
       object.flag("complete", run->info.complete);
       object.value("lost_percent", run->lost_percent);
+      if (run->info.is_estimate()) {
+        object.flag("estimate", true);
+      }
       object.number("ns", all_.totals[at].ns);
       object.number("count", all_.totals[at].count);
       ++at;

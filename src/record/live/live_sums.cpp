@@ -93,6 +93,7 @@ void LiveSums::add_to(profile::WorkId work, uint64_t count, uint64_t ns) {
 void LiveSums::see(const profile::Share& row) {
   if (const profile::Work* const work = tables_.work(row.work); work != nullptr) {
     devices_[profile::index(work->device)].ns += row.busy_ns;
+    has_shares_ = true;
   }
 }
 
@@ -118,7 +119,7 @@ void LiveSums::close(uint64_t now_ns, uint64_t swept_ns) {
     const uint32_t id = profile::index(device.id);
     Sum& sum = devices_[id];
     std::optional<double>& busy = busy_[id];
-    if (swept > 0) {  // while no new device time is known, keep the last value
+    if (swept > 0 && has_shares_) {  // while no new device time is known, keep the last value
       busy = std::min(1.0, static_cast<double>(sum.ns - sum.before_ns) / static_cast<double>(swept));
       sum.before_ns = sum.ns;
     }

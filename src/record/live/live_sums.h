@@ -54,6 +54,8 @@ class LiveSums {
   void see(const Other& /*nothing to sum*/) {}
 
   void add_to(profile::WorkId work, uint64_t count, uint64_t ns);
+  // Whether device time is known at all. It is not with --max-overhead.
+  bool has_shares_ = false;
   uint32_t number_of(const std::string& text);
   void add_heaviest(LiveState& state);
 

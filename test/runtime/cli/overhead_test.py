@@ -52,6 +52,29 @@ class Overhead(rig.RuntimeTest):
                 self.assertIn(NOTICE, self.gpuprof("-q", *command, "-i", self.profile_path))
 
     @rig.requires("opencl")
+    def test_each_comparison_says_that_it_is_one_of_estimates(self):
+        self.record_loop("1")
+        other = self.profile_path + ".first"
+        os.rename(self.profile_path, other)
+        self.record_loop("1")
+        run = self.run_command([rig.GPUPROF, "diff", "--json", other, self.profile_path])
+        self.assertIn(b"its numbers are estimates", run.stderr)
+        self.assertIn(b'"estimate":true', run.stdout)
+        ranks = self.gpuprof("-q", "ranks", "--by", "pid", other, self.profile_path, expect=(0, 1, 4, 125))
+        self.assertIn("All numbers are estimates", ranks)
+
+    @rig.requires("opencl")
+    def test_no_busy_and_idle_time_is_stated(self):
+        self.record_loop("1")
+        part = os.path.join(self.folder, "part.txt")
+        self.gpuprof("-q", "filter", "--kernel", ".", self.profile_path, "-o", part)
+        for arguments in (["-i", self.profile_path], ["--from", "0s", "--to", "1s", "-i", self.profile_path], ["-i", part]):
+            with self.subTest(arguments=arguments):
+                report = self.gpuprof("-q", "report", *arguments)
+                self.assertIn("GPU time", report)
+                self.assertNotRegex(report, "busy|idle")
+
+    @rig.requires("opencl")
     def test_a_subset_and_a_merged_profile_keep_the_estimate(self):
         self.record_loop("1")
         part = os.path.join(self.folder, "part.txt")

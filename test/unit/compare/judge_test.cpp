@@ -269,6 +269,12 @@ TEST_CASE("runs that are not comparable are inconclusive") {
         "old2.txt: 1.5% of its GPU work was lost, more than 1%\n");
   CHECK(reasons_after([](Sides& sides) { sides.facts(2).exit_status = "139"; }) ==
         "old2.txt: its program failed (exit status 139)\n");
+  CHECK(reasons_after([](Sides& sides) {
+          sides.facts(2).info.weighted_windows = true;
+          sides.facts(6).info.meta.emplace("recording", "1");
+        }) ==
+        "old2.txt was recorded only in windows (--max-overhead) and new1.txt completely, and estimates vary more "
+        "than times\n");
   CHECK(reasons_after([](Sides& sides) { sides.facts(9).info.complete = false; }) ==
         "new4.txt: it is cut short: its END record is missing\n");
   CHECK(reasons_after([](Sides& sides) { sides.facts(9).info.kind = gpuprof::analyze::ProfileKind::launch_counts; }) ==
