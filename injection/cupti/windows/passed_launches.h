@@ -1,5 +1,5 @@
 // Counts the launches that a process makes while CUPTI is detached between the windows of --max-overhead. The driver
-// numbers the kernels of a process (gridId), also without CUPTI. So the numbers of the recorded kernels tell how many
+// numbers the kernels of a process (gridId), also without CUPTI. So the numbers of the recorded kernels show how many
 // others there were. Kernels of graphs always have the same numbers, so they are left out.
 #pragma once
 
