@@ -82,10 +82,11 @@ void begin_launch(const CUpti_CallbackData& data) {
 
 void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& data) {
   const CallKind kind = kind_of(domain, id);
+  const uint64_t unique = id_of(data);
   // A driver call inside a runtime call is ignored: both have the same correlation id and are one launch.
   if (kind == CallKind::other || kind == CallKind::uploads_graph ||
       ((kind == CallKind::drops_code || kind == CallKind::unloads_code) && !counting()) ||
-      (open_call.open && open_call.correlation == id_of(data)) || (is_launch(kind) && id_of(data) == last_launch) ||
+      (open_call.open && open_call.correlation == unique) || (is_launch(kind) && unique == last_launch) ||
       is_empty(domain, id, data.functionParams)) {
     return;
   }
@@ -103,7 +104,7 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
   if (open_call.open && open_call.counted != 0) {
     end_counted_launch(open_call.counted);  // CUPTI did not report the end of the previous launch
   }
-  open_call = {true, kind, domain, id, id_of(data), false, 0, 0, {}, 0};
+  open_call = {true, kind, domain, id, unique, false, 0, 0, {}, 0};
   note_work();
   if (load_relaxed(&session().devices_named) == 0) {
     // Devices are emitted before the launch, because records of the first GPU work may follow within a millisecond.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "base/atomics.h"
 #include "cupti/api/cupti_api.h"
 
 namespace gpuprof::injection::cupti {
@@ -40,7 +41,7 @@ inline Session& session() {
 
 // Returns an id that is unique in the recording. CUPTI's correlation ids begin anew with each subscription.
 inline uint64_t unique_id(uint32_t correlation) {
-  return uint64_t{__atomic_load_n(&session().subscriptions, __ATOMIC_RELAXED)} << 32 | correlation;
+  return uint64_t{load_relaxed(&session().subscriptions)} << 32 | correlation;
 }
 
 // Compares cuptiGetTimestamp with CLOCK_MONOTONIC. Keeps the old offset if CUPTI returns no time.

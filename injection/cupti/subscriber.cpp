@@ -10,7 +10,6 @@
 #include "base/monotonic_clock.h"
 #include "cupti/activity/buffers.h"
 #include "cupti/activity/host_records.h"
-#include "cupti/api/find_cupti.h"
 #include "cupti/callbacks.h"
 #include "cupti/calls.h"
 #include "cupti/devices.h"
@@ -142,10 +141,9 @@ void choose_clock(bool again) {
   if (s.convert_clock) {
     measure_clock_offset();
   }
-  if (again) {
-    return;
+  if (!again) {
+    meta("cupti.timestamps", s.convert_clock ? "offset" : "callback");
   }
-  meta("cupti.timestamps", s.convert_clock ? "offset" : "callback");
 }
 
 // Requests CUPTI's queue and submit times. CUPTI guarantees them only if they are requested before CUDA starts; later

@@ -94,6 +94,11 @@ void notice_silence() {
   }
 }
 
+void switch_recording(bool on) {
+  service.recording = vendor().set_recording(on);
+  service.pausing = !on && vendor().complete_pause != nullptr;
+}
+
 // Starts or stops recording. While recording is paused or the recorder is gone, the target must pay no overhead.
 void follow_recorder() {
   const bool wanted = service.left_ns == 0 && active();
@@ -101,8 +106,7 @@ void follow_recorder() {
     if (!wanted) {
       flush();
     }
-    service.recording = vendor().set_recording(wanted);
-    service.pausing = !wanted && vendor().complete_pause != nullptr;
+    switch_recording(wanted);
   } else if (service.pausing) {
     service.pausing = !vendor().complete_pause();
   }
@@ -206,8 +210,7 @@ void prepare(const Vendor& vendor) {
   service.worked = false;
   service.silent_ticks = 0;
   service.left_ns = 0;
-  service.recording = vendor.flush->set_recording(active());
-  service.pausing = !active() && vendor.flush->complete_pause != nullptr;
+  switch_recording(active());
   reach(Stage::running);
 }
 

@@ -128,7 +128,7 @@ class Ranks : public Command {
       notes.push_back("The profile is a subset of another: " + escaped(part) + ".");
     }
     if (job.info().is_estimate()) {
-      notes.emplace_back("All numbers are estimates from windows of the time (--max-overhead).");
+      notes.push_back("All " + job.info().estimate_text() + ".");
     }
     if (job.collectives() == 0) {
       notes.emplace_back(

@@ -69,8 +69,8 @@ void warn_about_gaps(const RunFacts& run, std::vector<std::string>& warnings) {
   if (const std::string part = analyze::part_warning(run.info.meta); !part.empty()) {
     warnings.push_back(file + part);
   }
-  if (const std::string text = estimate_text(run); !text.empty()) {
-    warnings.push_back(file + text);
+  if (run.info.is_estimate()) {
+    warnings.push_back(file + "its " + run.info.estimate_text());
   }
   if (run.lost_percent >= kMinReportedLoss) {
     char text[64];

@@ -22,10 +22,6 @@ std::vector<KnownDriver> known_drivers(std::span<const RunFacts* const> runs) {
   return drivers;
 }
 
-std::string estimate_text(const RunFacts& run) {
-  return run.info.is_estimate() ? "its numbers are estimates from windows of the time (--max-overhead)" : "";
-}
-
 std::vector<std::string> recording_differences(std::span<const RunFacts* const> runs) {
   std::vector<std::string> differences;
   // A profile without the id of a recording was made before the META keys below existed.
@@ -65,7 +61,7 @@ std::vector<std::string> recording_differences(std::span<const RunFacts* const> 
   } else if (std::all_of(runs.begin(), runs.end(), has_chosen_end) && !runs.empty()) {
     const auto [shortest, longest] = std::minmax_element(
         runs.begin(), runs.end(), [](const RunFacts* a, const RunFacts* b) { return a->window_ns < b->window_ns; });
-    if ((*shortest)->window_ns < (*longest)->window_ns - (*longest)->window_ns / 20) {
+    if ((*shortest)->window_ns > 0 && (*shortest)->window_ns < (*longest)->window_ns - (*longest)->window_ns / 20) {
       differences.push_back("the recordings have different lengths: " + duration_text((*shortest)->window_ns) + " (" +
                             escaped((*shortest)->file) + ") and " + duration_text((*longest)->window_ns) + " (" +
                             escaped((*longest)->file) + "), so compare rates instead of times");

@@ -17,9 +17,6 @@ struct KnownDriver {
 // Returns the distinct drivers in the order of the runs. Ignores runs with an unknown driver.
 std::vector<KnownDriver> known_drivers(std::span<const RunFacts* const> runs);
 
-// Returns what is said of a run whose numbers are estimates. Returns "" for other runs.
-std::string estimate_text(const RunFacts& run);
-
 // Returns how the runs were recorded differently, in ways that change their GPU time: windows of different length, or
 // samples of GPU code or a limit of the overhead in only some runs. Returns each kind of difference once, with two of
 // the files.

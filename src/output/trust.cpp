@@ -76,8 +76,7 @@ std::string estimate_line(const ProfileInfo& info) {
   }
   const uint64_t recorded = info.counted(CoverageCount::launches);
   const uint64_t between = info.counted(CoverageCount::between_windows);
-  std::string line =
-      "all numbers are estimates from " + counted_text(info.windows, "window") + " of the time (--max-overhead)";
+  std::string line = "all " + info.estimate_text();
   if (between > 0) {
     const uint64_t all = between > UINT64_MAX - recorded ? UINT64_MAX : recorded + between;
     line += ", with " + count_text(recorded) + " of " + counted_text(all, "launch");

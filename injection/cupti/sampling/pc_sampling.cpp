@@ -7,7 +7,6 @@
 #include "cupti/sampling/exact_launches.h"
 #include "cupti/sampling/sampled_context.h"
 #include "cupti/session.h"
-#include "cupti/subscriber.h"
 #include "ipc/emit.h"
 #include "runtime/lifecycle.h"
 
@@ -172,7 +171,6 @@ void begin_sampling(bool again) {
     report_sampling_off("samples of this CUPTI have no correlation ids: use CUPTI of CUDA 12.4 or later");
     return;
   }
-  enable_resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, true);
   store_release(&current.wanted, 1U);
 }
 

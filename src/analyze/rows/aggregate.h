@@ -59,6 +59,9 @@ struct ProfileInfo {
            counted(profile::CoverageCount::represented) != counted(profile::CoverageCount::weighted);
   }
 
+  // Returns "numbers are estimates from 19 windows of the time (--max-overhead)". Returns "" if is_estimate() is false.
+  [[nodiscard]] std::string estimate_text() const;
+
   [[nodiscard]] uint64_t dropped_samples() const;
   // True if at most 1% of the samples was dropped. Dropped samples are mostly those of the busiest code, so larger
   // losses distort the shares.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analyze/subsets/subset_meta.h"
+#include "base/text/numbers.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -59,6 +60,12 @@ double ratio(double part, double whole) {
 void ProfileInfo::add(const p::Window& window) {
   ++windows;
   weighted_windows = weighted_windows || window.weight > 1;
+}
+
+std::string ProfileInfo::estimate_text() const {
+  return is_estimate()
+             ? "numbers are estimates from " + counted_text(windows, "window") + " of the time (--max-overhead)"
+             : "";
 }
 
 uint64_t ProfileInfo::counted(p::CoverageCount what) const {

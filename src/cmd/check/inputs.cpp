@@ -14,7 +14,6 @@
 #include "base/return_if_error.h"
 #include "base/text/numbers.h"
 #include "cmd/common/input.h"
-#include "compare/setup.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -67,8 +66,8 @@ Result<compare::Run> RunReader::read_one(RunFile& named, size_t most_frames) {
   if (run->facts.info.kind == analyze::ProfileKind::empty) {
     return analyze::no_work(run->facts.info, file, kExitUsage);
   }
-  if (const std::string text = compare::estimate_text(run->facts); !text.empty()) {
-    log::warn(file + ": " + text);
+  if (run->facts.info.is_estimate()) {
+    log::warn(file + ": its " + run->facts.info.estimate_text());
   }
   if (!run->timed) {
     return Error{file + " has launch counts but no GPU times, so check cannot judge it",

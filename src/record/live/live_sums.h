@@ -54,8 +54,6 @@ class LiveSums {
   void see(const Other& /*nothing to sum*/) {}
 
   void add_to(profile::WorkId work, uint64_t count, uint64_t ns);
-  // Whether device time is known at all. It is not with --max-overhead.
-  bool has_shares_ = false;
   uint32_t number_of(const std::string& text);
   void add_heaviest(LiveState& state);
 
@@ -69,6 +67,7 @@ class LiveSums {
   std::unordered_map<uint32_t, Sum> kernels_;
   std::map<Key, Sum> paths_;
   std::map<uint32_t, Sum> devices_;
+  bool has_shares_ = false;  // device time is known; it is not with --max-overhead
   Sum all_;
   uint64_t made_ns_ = 0;
   uint64_t made_swept_ns_ = 0;

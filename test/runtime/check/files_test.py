@@ -275,7 +275,9 @@ class CheckFiles(rig.RuntimeTest):
         asked = self.side("asked", meta=[("recording.samples", "continuous")])
         lengths = r"different lengths: 400 ms \(.*short-1.txt\) and 600 ms \(.*long-.\.txt\), so compare rates"
         part = r"{} is only a part of a program's run \({}\) and .*complete-1.txt a complete run"
+        unknown = self.side("unknown", window_ns=0, meta=[("recording.window", "--duration 400 ms")])
         self.check(*short, "--", *other, expect=PASS)
+        self.check(*short, "--", *unknown, expect=PASS)
         for old, new, saying in ((short, long, lengths),
                                  (complete, short, part.format(".*short-1.txt", "--duration 400 ms")),
                                  (complete, attached, part.format(".*attached-1.txt", "-p 4242")),

@@ -8,7 +8,7 @@ import rig
 
 LOOP = os.path.join(os.path.dirname(rig.EXAMPLE), "bench_opencl_launch_loop")
 LAUNCHES = 1_000_000
-MADE = LAUNCHES + 500  # the program makes 500 more before it measures; each scaled row is rounded, so sums differ by some
+MADE = LAUNCHES + 500  # the program makes 500 more before it measures
 NOTICE = "all numbers are estimates from "
 
 
@@ -33,7 +33,7 @@ class Overhead(rig.RuntimeTest):
         self.assertLess(coverage["launches"], MADE / 2, stderr)
         self.assertEqual(coverage["launches"] + coverage["between_windows"], MADE, stderr)
         self.assertEqual(profile.end()["gpu_records"], coverage["weighted"], "each launch has one work item")
-        self.assertAlmostEqual(self.counted(self.profile_path), MADE, delta=10)
+        self.assertAlmostEqual(self.counted(self.profile_path), MADE, delta=2)
         self.assertRegex(stderr, rf"recorded {coverage['launches']} launches of {MADE} in \d+ windows?, ")
         self.assertRegex(stderr, rf"estimate: {MADE} GPU records")
         self.assertEqual(profile.of("SHARE") + profile.of("IDLE"), [])
@@ -68,7 +68,7 @@ class Overhead(rig.RuntimeTest):
         self.record_loop("1")
         part = os.path.join(self.folder, "part.txt")
         self.gpuprof("-q", "filter", "--kernel", ".", self.profile_path, "-o", part)
-        for arguments in (["-i", self.profile_path], ["--from", "0s", "--to", "1s", "-i", self.profile_path], ["-i", part]):
+        for arguments in (["-i", self.profile_path], ["--from", "0s", "--to", "60s", "-i", self.profile_path], ["-i", part]):
             with self.subTest(arguments=arguments):
                 report = self.gpuprof("-q", "report", *arguments)
                 self.assertIn("GPU time", report)
@@ -79,13 +79,13 @@ class Overhead(rig.RuntimeTest):
         self.record_loop("1")
         part = os.path.join(self.folder, "part.txt")
         self.gpuprof("-q", "filter", "--kernel", ".", self.profile_path, "-o", part)
-        self.assertAlmostEqual(self.counted(part), MADE, delta=10)
+        self.assertAlmostEqual(self.counted(part), MADE, delta=2)
         other = self.profile_path + ".first"
         os.rename(self.profile_path, other)
         self.record_loop("1")
         merged = os.path.join(self.folder, "merged.txt")
         self.gpuprof("-q", "merge", other, self.profile_path, "-o", merged)
-        self.assertAlmostEqual(self.counted(merged), 2 * MADE, delta=20)
+        self.assertAlmostEqual(self.counted(merged), 2 * MADE, delta=4)
         self.assertIn(NOTICE, self.gpuprof("-q", "report", "--json", "-i", merged))
 
     @rig.requires("opencl")
