@@ -203,7 +203,8 @@ bool is_of_pocl(cl_command_queue queue) {
   // NOLINTEND(bugprone-sizeof-expression)
 }
 
-// Reports the enqueue. Returns null without a report if recording is off or the buffer's queue is unknown.
+// Reports the enqueue. Returns null without a report if recording is off. The queue of a buffer
+// that was created before a fork is unknown: such work counts as lost.
 Pending* begin_buffer(cl_uint count, cl_command_queue* queues, cl_command_buffer_khr handle, cl_uint waits,
                       const cl_event* wait_list) {
   const KeepErrno keep_errno;
@@ -220,16 +221,12 @@ Pending* begin_buffer(cl_uint count, cl_command_queue* queues, cl_command_buffer
     }
   });
   const Command command = {"clEnqueueCommandBufferKHR", GPUPROF_OP_GRAPH, 0, false, nullptr, name};
-  if (queue == nullptr) {  // the buffer was created before a fork
-    lost(GPUPROF_LOSS_NO_TIMING, 1);
-    return nullptr;
-  }
   Pending* pending = begin(queue, command);
   if (pending == nullptr) {
     return nullptr;
   }
   note_command_buffers();
-  if (!is_of_pocl(queue) || target.clEnqueueMarkerWithWaitList == nullptr ||
+  if (queue == nullptr || !is_of_pocl(queue) || target.clEnqueueMarkerWithWaitList == nullptr ||
       target.clEnqueueMarkerWithWaitList(queue, waits, wait_list, &pending->before) != CL_SUCCESS) {
     pending->before = nullptr;
   }

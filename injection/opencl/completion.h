@@ -12,7 +12,7 @@ namespace gpuprof::injection::opencl {
 struct Pending {
   uint64_t correlation;
   uint64_t bytes;
-  uint64_t stream;
+  uint64_t stream;  // Queue::number; 0: an unknown queue
   uint32_t name;
   uint32_t device;
   gpuprof_op op;

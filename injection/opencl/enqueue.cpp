@@ -42,7 +42,11 @@ uint32_t kernel_name(cl_kernel kernel) {
 
 // Watches the event. watch() takes one reference: a user's event is retained for it, a library event has only this one.
 void follow(Pending* pending, cl_event event, bool users_event) {
-  if (users_event && target.clRetainEvent(event) != CL_SUCCESS) {
+  const bool in_known_queue = pending->stream != 0;
+  if (!in_known_queue || (users_event && target.clRetainEvent(event) != CL_SUCCESS)) {
+    if (!users_event) {
+      target.clReleaseEvent(event);
+    }
     lost(GPUPROF_LOSS_NO_TIMING, 1);
     discard(pending);
     return;
@@ -79,15 +83,15 @@ Pending* begin(cl_command_queue handle, const Command& command) {
     return nullptr;
   }
   const uint64_t begun_ns = begin_timing();
-  if (!find_or_add_queue(handle, &queue)) {
-    return nullptr;  // `queue` is not a queue, so the driver will return an error
-  }
+  const bool found = find_or_add_queue(handle, &queue);  // if not, the driver will refuse the command
   auto* pending = static_cast<Pending*>(malloc(sizeof(Pending)));
   if (pending == nullptr) {
     lost(GPUPROF_LOSS_OUT_OF_MEMORY, 1);
     return nullptr;
   }
-  announce_device(queue.device);
+  if (found) {
+    announce_device(queue.device);
+  }
   const uint32_t name = command.name != nullptr           ? name_id(command.name)
                         : command.op == GPUPROF_OP_KERNEL ? kernel_name(command.kernel)
                                                           : 0;
