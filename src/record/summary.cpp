@@ -99,8 +99,9 @@ Phrases estimated(const SummaryFacts& facts) {
                                                static_cast<long double>(t.coverage[CoverageCount::represented]) /
                                                static_cast<long double>(t.coverage[CoverageCount::weighted])));
   };
-  return {"recorded " + counted(t.launches, "launch") + " of " +
-              std::to_string(t.launches + t.coverage[CoverageCount::between_windows]) + " in " +
+  const uint64_t launches = t.coverage[CoverageCount::launches];
+  return {"recorded " + counted(launches, "launch") + " of " +
+              std::to_string(launches + t.coverage[CoverageCount::between_windows]) + " in " +
               counted(facts.windows, "window"),
           "estimate: " + counted(scaled(t.gpu_records), "GPU record"), duration_text(scaled(t.gpu_ns)) + " GPU time",
           counted(facts.stacks, "stack") + (facts.stacks_missing ? " (no stack engine)" : "")};

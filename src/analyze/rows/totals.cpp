@@ -273,12 +273,16 @@ void LaunchScale::apply(Aggregate& rows) const {
       rows.queue_ns[i] = scaled(rows.queue_ns[i], factor);
     }
   }
+  rows.host_total = {};
   for (Row& row : rows.host) {
-    scale(row.weight, of(rows.work(row).process));
+    // A program that launches faster also waits more often. But it allocates most memory when it starts.
+    const p::Work& work = rows.work(row);
+    const bool of_memory = work.op == p::Op::alloc || work.op == p::Op::free;
+    scale(row.weight, of_memory ? 1 : of(work.process));
+    rows.host_total += row.weight;
   }
   // These sums do not know their processes.
   const double mean = ratio(static_cast<double>(rows.total.count), static_cast<double>(before.count));
-  scale(rows.host_total, mean);
   for (uint64_t* sum : {&rows.info.gpu_records, &rows.info.with_stack, &rows.queue_total_ns}) {
     *sum = scaled(*sum, mean);
   }

@@ -28,13 +28,6 @@ std::string text_of(const std::array<std::string, kAspects>& words, bool inverte
   return inverted && !text.empty() ? "--not " + text : text;
 }
 
-// Without these counts, the sums of a recording with --max-overhead could not be scaled.
-bool is_scale(const p::Record& row) {
-  const auto* coverage = std::get_if<p::Coverage>(&row);
-  return coverage != nullptr && (coverage->what == p::word(p::CoverageCount::represented) ||
-                                 coverage->what == p::word(p::CoverageCount::weighted));
-}
-
 bool is_about_process(const p::Record& row) {
   return std::holds_alternative<p::Loss>(row) || std::holds_alternative<p::Coverage>(row);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyze/merge/merge_clock.h"
+#include "analyze/paths/extrapolation.h"
 #include "analyze/rows/time_window.h"
 #include "base/exit_status.h"
 #include "base/return_if_error.h"
@@ -71,8 +72,19 @@ Status Split::take(const p::Record& record) {
                      exact_seconds(whole_.interval_ns()),
                  "choose at least the slice length, or record with a shorter --interval", kExitUsage};
   }
-  auto part = part_of(record);
+  const RowOwner owner = owner_of(record, whole_);
+  const auto key = key_of(owner);
+  if (const auto* coverage = std::get_if<p::Coverage>(&record); coverage != nullptr && is_scale(record) && !key) {
+    uint64_t& sum = scales_[{coverage->process, std::string(coverage->what)}];
+    sum += std::min(coverage->count, UINT64_MAX - sum);
+    return {};
+  }
+  auto part = key ? part_of(*key) : rest();
   RETURN_IF_ERROR(part);
+  if (const auto* gpu = std::get_if<p::Gpu>(&record); gpu != nullptr && owner.process) {
+    uint64_t& sum = gpu_counts_[*owner.process][key];
+    sum += std::min(gpu->count, UINT64_MAX - sum);
+  }
   return (*part)->add(record);
 }
 
@@ -164,13 +176,9 @@ Result<SubsetWriter*> Split::rest() {
   return &*rest_;
 }
 
-Result<SubsetWriter*> Split::part_of(const p::Record& row) {
-  const auto key = key_of(owner_of(row, whole_));
-  if (!key) {
-    return rest();
-  }
+Result<SubsetWriter*> Split::part_of(uint64_t key) {
   ++rows_;
-  if (const auto known = by_key_.find(*key); known != by_key_.end()) {
+  if (const auto known = by_key_.find(key); known != by_key_.end()) {
     return known->second;
   }
   if (parts_.size() == kMostParts) {
@@ -179,19 +187,42 @@ Result<SubsetWriter*> Split::part_of(const p::Record& row) {
         by_ == SplitBy::time ? "choose a longer time, or select records with `gpuprof filter`"
                              : "select records with `gpuprof filter`"};
   }
-  std::string name = name_of(*key);
-  std::string which = which_of(*key);
+  std::string name = name_of(key);
+  std::string which = which_of(key);
   for (size_t i = 2; !names_.insert(name).second; ++i) {
-    name = name_of(*key) + "-" + std::to_string(i);
-    which = which_of(*key) + " (" + std::to_string(i) + ")";
+    name = name_of(key) + "-" + std::to_string(i);
+    which = which_of(key) + " (" + std::to_string(i) + ")";
   }
   auto sink = open_(name);
   RETURN_IF_ERROR(sink);
   SubsetWriter& part = parts_.emplace_back(whole_, std::move(sink).value(),
                                            SubsetMeta{.sums = false, .most = kMostMeta, .parts_nested = true});
-  by_key_.emplace(*key, &part);
+  by_key_.emplace(key, &part);
   RETURN_IF_ERROR(part.begin(own_meta(which)));
   return &part;
+}
+
+Status Split::add_scales() {
+  for (const auto& [key, count] : scales_) {
+    const auto& [process, what] = key;
+    std::vector<SubsetWriter*> parts;
+    std::vector<uint64_t> shares;
+    for (const auto& [part, work] : gpu_counts_[process]) {
+      parts.push_back(part ? by_key_.at(*part) : &*rest_);
+      shares.push_back(work);
+    }
+    if (parts.empty()) {
+      auto made = rest();
+      RETURN_IF_ERROR(made);
+      parts.push_back(*made);
+      shares.push_back(1);
+    }
+    const std::vector<uint64_t> counts = apportion(count, shares);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      RETURN_IF_ERROR(counts[i] == 0 ? Status() : parts[i]->add(p::Coverage{process, what, counts[i]}));
+    }
+  }
+  return {};
 }
 
 // Adds to "rest" all processes, devices, META lines and launches that are in no subset. Finishes all subsets.
@@ -258,7 +289,11 @@ Error Split::nothing() const {
 }
 
 Status Split::finish() {
-  return rows_ == 0 ? Status(nothing()) : add_leftovers();
+  if (rows_ == 0) {
+    return nothing();
+  }
+  RETURN_IF_ERROR(add_scales());
+  return add_leftovers();
 }
 
 }  // namespace gpuprof::analyze

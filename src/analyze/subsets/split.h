@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -38,13 +39,14 @@ class Split {
   [[nodiscard]] std::vector<std::string> mismatches() const { return whole_.mismatches(); }
 
  private:
-  Result<SubsetWriter*> part_of(const profile::Record& row);
+  Result<SubsetWriter*> part_of(uint64_t key);
   [[nodiscard]] std::optional<uint64_t> key_of(const RowOwner& row) const;
   [[nodiscard]] std::pair<std::string, std::string> identity_of(uint64_t key) const;
   [[nodiscard]] std::string name_of(uint64_t key) const;
   [[nodiscard]] std::string which_of(uint64_t key) const;  // value of META part.which for the subset
   Result<SubsetWriter*> rest();
   MetaLines own_meta(const std::string& which);
+  Status add_scales();
   Status add_leftovers();
   [[nodiscard]] Error nothing() const;
 
@@ -57,6 +59,10 @@ class Split {
   std::deque<SubsetWriter> parts_;
   std::optional<SubsetWriter> rest_;
   std::set<std::string> names_;
+  // COVERAGE counts that scale the sums of a process but belong to no part, by process and word. The parts share them
+  // as they share the process's GPU work.
+  std::map<std::pair<profile::ProcessId, std::string>, uint64_t> scales_;
+  std::map<profile::ProcessId, std::map<std::optional<uint64_t>, uint64_t>> gpu_counts_;  // by key of the part
   uint64_t rows_ = 0;
 };
 

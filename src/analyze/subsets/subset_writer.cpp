@@ -21,6 +21,12 @@ bool is_of_work(const p::Record& row) {
          !std::holds_alternative<p::Idle>(row);
 }
 
+bool is_scale(const p::Record& row) {
+  const auto* coverage = std::get_if<p::Coverage>(&row);
+  return coverage != nullptr && (coverage->what == p::word(p::CoverageCount::represented) ||
+                                 coverage->what == p::word(p::CoverageCount::weighted));
+}
+
 Status SubsetWriter::put_lines(const MetaLines& lines) {
   for (const auto& [key, value] : lines) {
     RETURN_IF_ERROR(sink_(p::Meta{key, value}));

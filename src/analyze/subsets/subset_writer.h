@@ -25,6 +25,9 @@ struct SubsetMeta {
 // times without work.
 bool is_of_work(const profile::Record& row);
 
+// Returns whether the row is a COVERAGE count that scales the sums of a recording with --max-overhead.
+bool is_scale(const profile::Record& row);
+
 class SubsetWriter {
  public:
   // `whole` must outlive the object.

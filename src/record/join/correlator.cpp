@@ -12,7 +12,7 @@ Correlator::Correlator(JoinOptions options)
       attribution_(join_, producers_, stacks_, launches_),
       work_(join_, {producers_, attribution_, launches_, rows_, windows_, kernel_times_}),
       samples_(join_, {producers_, attribution_, launches_, rows_, windows_, kernel_times_}),
-      timeline_(join_, producers_) {}
+      timeline_(join_, producers_, windows_) {}
 
 void Correlator::on_process(uint32_t pid, const std::shared_ptr<ProcessGuard>& guard) {
   producers_.processes().on_process(pid, guard);

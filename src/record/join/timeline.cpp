@@ -39,6 +39,9 @@ void Timeline::end_iteration(Launches& launches, Stacks& stacks) {
 }
 
 void Timeline::add(Source& source, const backend::Call& call, const PendingLaunch* launch, Stacks& stacks) {
+  if (join_.options.duty_cycle && !windows_.contains(launch == nullptr ? call.start_ns : launch->time_ns)) {
+    return;
+  }
   NewCall made;
   made.call.process = source.process();
   made.call.tid = launch == nullptr || launch->tid == 0 ? call.tid : launch->tid;

@@ -11,13 +11,15 @@
 #include "record/join/context/context.h"
 #include "record/join/launches/launches.h"
 #include "record/join/launches/stacks.h"
+#include "record/join/sums/windows.h"
 #include "record/process/producers.h"
 
 namespace gpuprof::record {
 
 class Timeline {
  public:
-  Timeline(JoinContext& join, Producers& producers) : join_(join), producers_(producers) {}
+  Timeline(JoinContext& join, Producers& producers, const Windows& windows)
+      : join_(join), producers_(producers), windows_(windows) {}
 
   void on_call(backend::SourceId source, const backend::Call& call);
   void on_span(backend::SourceId source, const backend::Span& span);
@@ -33,6 +35,7 @@ class Timeline {
 
   JoinContext& join_;
   Producers& producers_;
+  const Windows& windows_;
   std::vector<std::pair<backend::SourceId, backend::Call>> calls_;
   std::vector<std::pair<backend::SourceId, backend::Span>> spans_;
   std::vector<NewCall> new_calls_;

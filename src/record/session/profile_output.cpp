@@ -70,7 +70,7 @@ void ProfileOutput::write_if_due(uint64_t now_ns, Correlator& correlator, const 
 Status ProfileOutput::finish(const Totals& totals, uint64_t end_ns, Signals& signals, bool soon) {
   Batch last;
   last.end = profile::End{.end_ns = end_ns,
-                          .launches = totals.launches,
+                          .launches = totals.coverage[profile::CoverageCount::launches],
                           .gpu_records = totals.gpu_records,
                           .gpu_ns = totals.gpu_ns,
                           .with_stack = totals.with_stack,

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Tests --max-overhead: random windows are recorded, the sums of the whole run are estimated, and each output says so."""
 
+import collections
 import os
+import re
 import unittest
 
 import rig
@@ -14,8 +16,8 @@ NOTICE = "all numbers are estimates from "
 
 @unittest.skipUnless(os.path.exists(LOOP), "the loop of OpenCL launches is not built")
 class Overhead(rig.RuntimeTest):
-    def record_loop(self, limit):
-        return self.record([LOOP, "--launches", str(LAUNCHES)], options=["--max-overhead", limit])
+    def record_loop(self, limit, *options):
+        return self.record([LOOP, "--launches", str(LAUNCHES)], options=["--max-overhead", limit, *options])
 
     def counted(self, path):
         return sum(value for _, value in rig.parse_folded(self.gpuprof("-q", "flame", "--weight", "count", "-i", path)))
@@ -37,6 +39,34 @@ class Overhead(rig.RuntimeTest):
         self.assertRegex(stderr, rf"recorded {coverage['launches']} launches of {MADE} in \d+ windows?, ")
         self.assertRegex(stderr, rf"estimate: {MADE} GPU records")
         self.assertEqual(profile.of("SHARE") + profile.of("IDLE"), [])
+
+    @rig.requires("opencl")
+    def test_latency_and_timeline_have_the_launches_in_windows(self):
+        profile, _ = self.record_loop("1", "--latency", "--timeline")
+        launches = profile.coverage()["launches"]
+        self.assertGreater(profile.coverage()["stack_whole"], launches, "no launch was recorded just before a window")
+        self.assertEqual(profile.end()["launches"], launches)
+        self.assertEqual(len(profile.of("CALL")), launches)
+        counts = collections.Counter()
+        for row in profile.of("LATENCY"):
+            counts[row[1]] += int(row[2])
+        self.assertEqual(set(counts.values()), {launches})
+
+    @rig.requires("opencl")
+    def test_parts_by_time_are_scaled_as_a_filter_of_the_same_time(self):
+        self.record_loop("1", "--interval", "100ms")
+        folder = os.path.join(self.folder, "parts")
+        self.gpuprof("-q", "split", "--by", "time=200ms", "-o", folder, self.profile_path)
+        counts = {name: self.counted(os.path.join(folder, name)) for name in sorted(os.listdir(folder)) if name != "rest.txt"}
+        self.assertAlmostEqual(sum(counts.values()), MADE, delta=2 * len(counts))
+        for name, count in counts.items():
+            from_ms = int(re.match(r"time-0*(\d+)", name).group(1)) * 200
+            part = os.path.join(self.folder, "part.txt")
+            self.gpuprof("-q", "filter", "--from", f"{from_ms}ms", "--to", f"{from_ms + 200}ms", self.profile_path, "-o", part)
+            self.assertAlmostEqual(self.counted(part), count, delta=2 + count / 1000, msg=name)
+        again = os.path.join(self.folder, "again.txt")
+        self.gpuprof("-q", "merge", folder, "-o", again)
+        self.assertEqual(self.counted(again), self.counted(self.profile_path))
 
     @rig.requires("opencl")
     def test_each_output_says_that_it_is_an_estimate(self):

@@ -182,7 +182,8 @@ TEST_CASE("the sums of weighted windows are scaled to all launches of each proce
   const std::string text = kAggregateBase +
                            "PROCESS;2;200;1;5;1;0;0;0\nWORK;8;2;7;0;1;0;0;0;1;0;kernel;3;0\n"
                            "WINDOW;10;30;8\nGPU;0;1;60;600;10;10;0;40;0\nGPU;0;2;20;100;5;5;0;0;2000\n"
-                           "HOST;0;5;8;80;10;10;0\nGPU;0;8;7;70;10;10;0;0;0\n"
+                           "HOST;0;5;8;80;10;10;0\nHOST;0;6;3;0;0;0;300\n"
+                           "GPU;0;8;7;70;10;10;0;0;0\n"
                            "COVERAGE;1;represented;100\nCOVERAGE;1;weighted;80\n";
   const Aggregate rows = aggregate_text(text, {.host = true, .squares = true, .queue = true});
   REQUIRE(rows.rows.size() == 3);
@@ -194,6 +195,8 @@ TEST_CASE("the sums of weighted windows are scaled to all launches of each proce
   CHECK(rows.rows[1].weight.bytes == 2500);
   CHECK(rows.rows[2].weight.count == 7);  // this process has no counts
   CHECK(rows.host[0].weight.count == 10);
+  CHECK(rows.host[1].weight.bytes == 300);  // memory is not scaled
+  CHECK(rows.host_total.count == 13);
   CHECK(rows.total.count == 107);
   CHECK(rows.total.ns == 750 + 125 + 70);
   CHECK(rows.info.gpu_records == 107);

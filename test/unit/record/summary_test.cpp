@@ -111,7 +111,7 @@ TEST_CASE("work without a stack because of --max-overhead lowers the coverage, w
 
 TEST_CASE("with --max-overhead the summary tells recorded and estimated numbers apart") {
   SummaryFacts facts = clean();
-  facts.totals.launches = 1000;
+  facts.totals.launches = 1500;  // also those just before windows
   facts.totals.gpu_records = 8000;
   facts.totals.with_stack = 8000;
   facts.totals.gpu_ns = 80'000'000;

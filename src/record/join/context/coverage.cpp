@@ -32,7 +32,6 @@ void SourceCoverage::stack_walked(const StackShape& shape, uint64_t launches) {
 
 CoverageCounts SourceCoverage::sum_up(const backend::Counters& counters) const {
   CoverageCounts sum = seen_;
-  sum[CoverageCount::launches] = counters.launches;
   // Assign each launch to one counter. The sum of a target's counters can exceed its launches, so `rest` limits each
   // counter.
   uint64_t rest = counters.launches;
@@ -41,6 +40,9 @@ CoverageCounts SourceCoverage::sum_up(const backend::Counters& counters) const {
     rest -= taken;
     return taken;
   };
+  // A target begins to record before a window opens.
+  const uint64_t early = take(seen_[CoverageCount::between_windows]);
+  sum[CoverageCount::launches] = rest;
   sum[CoverageCount::matched] = take(seen_[CoverageCount::matched]);
   sum[CoverageCount::captured] = take(counters.counts[GPUPROF_COUNT_CAPTURED]);
   sum[CoverageCount::failed] = take(counters.counts[GPUPROF_COUNT_FAILED]);
@@ -48,14 +50,16 @@ CoverageCounts SourceCoverage::sum_up(const backend::Counters& counters) const {
   // matched.
   sum[CoverageCount::matched] += take(orphans_);
   sum[CoverageCount::without_record] = rest;
-  sum[CoverageCount::unsampled] = std::min(counters.counts[GPUPROF_COUNT_UNSAMPLED], counters.launches);
-  sum[CoverageCount::between_windows] = counters.counts[GPUPROF_COUNT_PASSED];
+  const uint64_t launches = sum[CoverageCount::launches];
+  sum[CoverageCount::unsampled] = std::min(counters.counts[GPUPROF_COUNT_UNSAMPLED], launches);
+  const uint64_t passed = counters.counts[GPUPROF_COUNT_PASSED];
+  sum[CoverageCount::between_windows] = passed > UINT64_MAX - early ? UINT64_MAX : passed + early;
   if (sum[CoverageCount::weighted] > 0) {
     // Of the launches between windows, the same share had work of its own as of the recorded ones. A target's counters
     // may be false.
     const uint64_t matched = sum[CoverageCount::matched];
     const profile::Uint128 between = profile::Uint128{sum[CoverageCount::between_windows]} * matched;
-    const auto had_work = static_cast<uint64_t>(between / std::max(counters.launches, uint64_t{1}));
+    const auto had_work = static_cast<uint64_t>(between / std::max(launches, uint64_t{1}));
     sum[CoverageCount::represented] = had_work > UINT64_MAX - matched ? UINT64_MAX : had_work + matched;
   }
   sum[CoverageCount::outside_range] += counters.counts[GPUPROF_COUNT_OUTSIDE];

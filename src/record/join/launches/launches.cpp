@@ -134,7 +134,7 @@ void Launches::match(const Source& source, const WorkEvent& event, PendingLaunch
     return;
   }
   if (!launch->matched) {
-    coverage.count(profile::CoverageCount::matched);
+    coverage.count(event.weight == 0 ? profile::CoverageCount::between_windows : profile::CoverageCount::matched);
     coverage.count(profile::CoverageCount::weighted, join_.options.duty_cycle ? event.weight : 0);
   }
   const uint64_t keep = keep_ns(source, event);

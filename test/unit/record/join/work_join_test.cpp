@@ -522,7 +522,9 @@ TEST_CASE("with a duty cycle, work counts with the weight of the window in which
   rig.correlator.finish();
   using gpuprof::profile::CoverageCount;
   const auto& counts = rig.correlator.totals().coverage;
-  CHECK(counts[CoverageCount::between_windows] == 10);
+  CHECK(counts[CoverageCount::launches] == 2);
+  CHECK(counts[CoverageCount::matched] == 2);
+  CHECK(counts[CoverageCount::between_windows] == 12);
   CHECK(counts[CoverageCount::represented] == 14);
   CHECK(counts[CoverageCount::weighted] == 8);
   const Batch batch = rig.correlator.take_batch();
