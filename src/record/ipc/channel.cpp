@@ -459,9 +459,11 @@ void Channel::count_if_unmapped(const Source& source) {
       !source.changed_rights) {
     ++refused_;
     unmapped_.warn(
-        "process " + std::to_string(source.pid) + " is not recorded: it did not map the memory for its records",
-        "it has too few descriptors (ulimit -n), or gpuprof answered too late (the machine was overloaded, or "
-        "gpuprof was stopped)");
+        "process " + std::to_string(source.pid) + " is not recorded: " +
+            (source.exited ? "it did not map the memory for its records" : "the recording ended before it was ready"),
+        source.exited ? "it has too few descriptors (ulimit -n), or gpuprof answered too late (the machine was "
+                        "overloaded, or gpuprof was stopped)"
+                      : "leave out --wait main to record processes that outlive the command, or record longer");
   }
 }
 
