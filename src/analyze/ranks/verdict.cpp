@@ -13,7 +13,8 @@ bool has_work(const RankCell& cell) {
   return cell.busy + cell.collective + cell.waits > 0;
 }
 
-// Finds the blocks in which all ranks ran. Skips the first and last block of each rank, which are incomplete.
+// Finds the blocks in which all ranks ran. Skips the first and last block of each rank, which are incomplete. Fails if
+// there are fewer than kLeastLag. Then `first` is above `last` + 1 if some ranks ended before others began.
 bool common_blocks(const Job& job, uint64_t& first, uint64_t& last) {
   first = 0;
   last = job.blocks();
@@ -213,6 +214,10 @@ std::vector<Lag> lags_of(const Job& job, const OwnTimes& own, const OwnTimes& wo
 JobVerdict judge_job(const Job& job, const LagOptions& options) {
   JobVerdict verdict{.by_collectives = job.collectives() > 0};
   if (!common_blocks(job, verdict.first, verdict.last)) {
+    if (verdict.first > verdict.last + 1) {
+      verdict.inconclusive = "the ranks did not run at the same time: compare other runs with gpuprof diff";
+      return verdict;
+    }
     verdict.inconclusive = "the ranks have fewer than " + std::to_string(kLeastLag) + " complete slices in common";
     if (job.interval_ns() > kLeastInterval) {
       verdict.inconclusive += "; for a short job, choose shorter slices: record --interval " +

@@ -204,6 +204,11 @@ TEST_CASE("ranks: late joins, early deaths and runs of different length are hand
   CHECK(Judged({.first = {0, 3, 5, 9}, .end = {40, 36, 31, 40}}).verdict.laggards.empty());
   CHECK_FALSE(Judged({.first = {0, 0, 0, 38}}).verdict.inconclusive.empty());
   CHECK_FALSE(Judged({.first = {0, 0, 0, 30}, .end = {20, 40, 40, 40}}).verdict.inconclusive.empty());
+  const std::string apart = "did not run at the same time";
+  CHECK(Judged({.first = {0, 0, 0, 30}, .end = {20, 40, 40, 40}}).verdict.inconclusive.find(apart) !=
+        std::string::npos);
+  CHECK(Judged({.first = {0, 0, 0, 18}, .end = {20, 40, 40, 40}}).verdict.inconclusive.find(apart) ==
+        std::string::npos);
 }
 
 TEST_CASE("ranks: a single rank is not compared") {
