@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace gpuprof::record {
 namespace {
@@ -11,8 +12,36 @@ constexpr double kHeadroom = 0.9;
 // What was spent above the limit is saved in about this time, but no window may cost less than this share of the limit.
 constexpr double kPayBackNs = 20e9;
 constexpr double kLeastShare = 0.5;
+// How much of the sums of Slowdown remains when a window is added.
+constexpr double kKept = 1 - 1.0 / 32;
+constexpr double kMostSlowdown = 0.95;
+// The vendor's library may cost this many times as much as gpuprof's code.
+constexpr double kMostHidden = 4;
+
+uint64_t grown(uint64_t now, uint64_t before) {
+  return now > before ? now - before : 0;
+}
 
 }  // namespace
+
+void Slowdown::add(const DutyCost& cost) {
+  const auto recorded = static_cast<double>(cost.recorded);
+  const auto recorded_ns = static_cast<double>(cost.recorded_ns);
+  recorded_ = recorded_ * kKept + recorded;
+  recorded_ns_ = recorded_ns_ * kKept + recorded_ns;
+  passed_ = passed_ * kKept + static_cast<double>(cost.passed);
+  passed_ns_ = passed_ns_ * kKept + static_cast<double>(cost.passed_ns);
+  const double differs = recorded_ns_ == 0 ? 0 : recorded - recorded_ / recorded_ns_ * recorded_ns;
+  squares_ = squares_ * kKept + differs * differs;
+}
+
+double Slowdown::share() const {
+  if (recorded_ns_ == 0 || passed_ns_ == 0 || passed_ == 0) {
+    return 0;
+  }
+  const double usual = passed_ / passed_ns_ * recorded_ns_;  // launches in the same time without recording
+  return std::clamp(1 - (recorded_ + std::sqrt(squares_)) / usual, 0.0, kMostSlowdown);
+}
 
 DutyCycle::DutyCycle(double percent, uint64_t seed, uint64_t now_ns)
     : allowed_(kHeadroom * percent / 100),
@@ -20,13 +49,14 @@ DutyCycle::DutyCycle(double percent, uint64_t seed, uint64_t now_ns)
       window_{now_ns, now_ns + kShortestSlotNs, 1},
       cycle_end_ns_(window_.end_ns),
       begun_ns_(now_ns),
-      on_since_ns_(now_ns) {}
+      on_since_ns_(now_ns),
+      slowdown_since_ns_(now_ns) {}
 
 uint64_t DutyCycle::next_ns() const {
   return on_ ? window_.end_ns : window_.start_ns - kLeadNs;
 }
 
-void DutyCycle::update(uint64_t now_ns, uint64_t cost_ns) {
+void DutyCycle::update(uint64_t now_ns, const DutyCost& cost) {
   if (now_ns < next_ns()) {
     return;
   }
@@ -38,10 +68,11 @@ void DutyCycle::update(uint64_t now_ns, uint64_t cost_ns) {
     cycle_end_ns_ += late;
     on_ = true;
     on_since_ns_ = now_ns;
+    measure_slowdown(now_ns, cost);
     return;
   }
   const uint64_t window_end = window_.end_ns;
-  measure(now_ns, cost_ns);
+  measure(now_ns, cost.measured_ns());
   plan(now_ns);
   on_ = window_.start_ns == window_end;  // stays on if the next window follows at once
 }
@@ -50,7 +81,8 @@ void DutyCycle::update(uint64_t now_ns, uint64_t cost_ns) {
 void DutyCycle::measure(uint64_t now_ns, uint64_t cost_ns) {
   const uint64_t on_ns = now_ns - on_since_ns_;
   on_since_ns_ = now_ns;
-  const uint64_t cost = cost_ns > cost_ns_ ? cost_ns - cost_ns_ : 0;
+  recorded_ns_ += on_ns;
+  const uint64_t cost = grown(cost_ns, cost_ns_);
   cost_ns_ = std::max(cost_ns_, cost_ns);
   if (on_ns != 0) {
     const double rate = static_cast<double>(cost) / static_cast<double>(on_ns);
@@ -58,16 +90,44 @@ void DutyCycle::measure(uint64_t now_ns, uint64_t cost_ns) {
   }
 }
 
+// Call it when all is known of the last window: some targets report its launches only afterwards.
+void DutyCycle::measure_slowdown(uint64_t now_ns, const DutyCost& cost) {
+  const uint64_t on_ns = std::exchange(recorded_ns_, 0);
+  const uint64_t all_ns = now_ns - std::exchange(slowdown_since_ns_, now_ns);
+  DutyCost grew{.calls_ns = grown(cost.calls_ns, before_.calls_ns),
+                .recorded = grown(cost.recorded, before_.recorded),
+                .passed = grown(cost.passed, before_.passed),
+                .recorded_ns = grown(cost.recorded_ns, before_.recorded_ns),
+                .passed_ns = grown(cost.passed_ns, before_.passed_ns)};
+  before_ = cost;
+  if (cost.recorded_ns == 0) {
+    grew.recorded_ns = on_ns;
+    grew.passed_ns = grown(all_ns, on_ns);
+  }
+  slowdown_.add(grew);
+  const double costs = slowdown_.share() * static_cast<double>(grew.recorded_ns);
+  const double hidden = std::max(0.0, costs - static_cast<double>(grew.calls_ns));
+  hidden_ns_ += hidden;
+  if (on_ns != 0) {
+    const double rate = hidden / static_cast<double>(on_ns);
+    hidden_rate_ = hidden_rate_ == 0 ? rate : (hidden_rate_ + rate) / 2;
+  }
+}
+
 // Plans the cycle that follows the present one.
 void DutyCycle::plan(uint64_t now_ns) {
   const uint64_t slot = std::uniform_int_distribution<uint64_t>(kShortestSlotNs, kLongestSlotNs)(random_);
   const auto elapsed = static_cast<double>(now_ns - begun_ns_);
-  const double debt = std::max(0.0, static_cast<double>(cost_ns_) - allowed_ * elapsed);
+  const double debt = std::max(0.0, static_cast<double>(cost_ns_) + hidden_ns_ - allowed_ * elapsed);
   const double may_cost = std::max(allowed_ * kLeastShare, allowed_ - debt / kPayBackNs);
+  const double rate = rate_ + hidden_rate_;
   double weight = 1;
-  if (rate_ > may_cost) {
+  if (rate > may_cost) {
     const double lead = static_cast<double>(slot + kLeadNs) / static_cast<double>(slot);
-    weight = std::min(std::ceil(rate_ * lead / may_cost), static_cast<double>(kMostWeight));
+    weight = std::min(std::ceil(rate * lead / may_cost), static_cast<double>(kMostWeight));
+  }
+  if (weight == 1 && !slowdown_.known() && rate * kMostHidden > may_cost) {
+    weight = 2;  // only time without recording shows what recording costs
   }
   const auto slots = static_cast<uint64_t>(weight);
   const uint64_t chosen = std::uniform_int_distribution<uint64_t>(0, slots - 1)(random_);

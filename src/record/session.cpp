@@ -189,7 +189,7 @@ class Session {
       handle_signals();
       wait_ms = iteration_->take() > 0 ? kBusyPollMs : std::min(wait_ms * 2, kIdlePollMs);
       const uint64_t now = monotonic_ns();
-      windows_->update(now, cost_ns());
+      windows_->update(now, cost());
       if (!iteration_->ever_connected()) {
         attachment_.warn_if_not_connected(start_ns_, now);
       }
@@ -223,8 +223,16 @@ class Session {
     ::poll(poll_fds_.data(), poll_fds_.size(), windows_->limit_wait(milliseconds, monotonic_ns()));
   }
 
-  // Returns what recording has cost the targets so far.
-  [[nodiscard]] uint64_t cost_ns() const { return channel_->overhead().in_all(correlator_->totals().launches); }
+  [[nodiscard]] DutyCost cost() const {
+    const Totals& totals = correlator_->totals();
+    const Channel::Overhead overhead = channel_->overhead();
+    return {.calls_ns = overhead.in_all(totals.launches) - overhead.handover_ns,
+            .switches_ns = overhead.handover_ns,
+            .recorded = totals.launches,
+            .passed = totals.counts[GPUPROF_COUNT_PASSED],
+            .recorded_ns = totals.counts[GPUPROF_COUNT_RECORDED_NS],
+            .passed_ns = totals.counts[GPUPROF_COUNT_PASSED_NS]};
+  }
 
   void handle_signals() {
     while (const auto event = signals_.next()) {

@@ -130,6 +130,9 @@ enum gpuprof_count {
   GPUPROF_COUNT_OUTSIDE = 3,   /* GPU work ignored because its launch was outside of options.nvtx_range */
   GPUPROF_COUNT_GPU_OPS = 4,   /* GPU_OP records that were sent, or lost because the ring was full */
   GPUPROF_COUNT_PASSED = 5,    /* launches made while recording was off, with GPUPROF_OPTION_WINDOWS */
+  /* Not events, but times in ns. Both are 0 if launches are recorded exactly while recording is on. */
+  GPUPROF_COUNT_RECORDED_NS = 6, /* in which launches were recorded, with GPUPROF_OPTION_WINDOWS */
+  GPUPROF_COUNT_PASSED_NS = 7,   /* in which the launches of GPUPROF_COUNT_PASSED were made */
   GPUPROF_COUNTS = 8
 };
 

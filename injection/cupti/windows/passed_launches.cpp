@@ -23,6 +23,7 @@ struct Passed {
   uint64_t idle_ns;  // begin of the first window without kernels since then; 0: none
   // Used only by the service thread:
   uint64_t window_ns;       // begin of the last window
+  uint64_t window_end_ns;   // end of the last window; 0: none has ended
   uint64_t window_kernels;  // `kernels` at that time
   uint64_t reported;
 };
@@ -37,9 +38,16 @@ void begin_passed(bool attached) {
 }
 
 void set_tracing(bool on) {
-  if (on) {
-    state.window_ns = now_ns();
+  const uint64_t now = now_ns();
+  if (on && !tracing()) {
+    state.window_ns = now;
     state.window_kernels = load_relaxed(&state.kernels);
+    if (state.window_end_ns != 0) {
+      count(GPUPROF_COUNT_PASSED_NS, now - state.window_end_ns);
+    }
+  } else if (!on && tracing()) {
+    state.window_end_ns = now;
+    count(GPUPROF_COUNT_RECORDED_NS, now - state.window_ns);
   }
   store_relaxed(&state.tracing, on ? 1U : 0U);
 }

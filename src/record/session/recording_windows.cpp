@@ -20,11 +20,11 @@ RecordingWindows::RecordingWindows(const RecordingSwitch::Options& options, doub
   }
 }
 
-void RecordingWindows::update(uint64_t now_ns, uint64_t cost_ns) {
+void RecordingWindows::update(uint64_t now_ns, const DutyCost& cost) {
   if (switch_.update(now_ns)) {
     apply();
   } else if (duty_ && !given_up_ && now_ns >= duty_->next_ns()) {
-    follow_duty(now_ns, cost_ns);
+    follow_duty(now_ns, cost);
   }
 }
 
@@ -70,10 +70,10 @@ void RecordingWindows::switch_off() {
   duty_.reset();
 }
 
-void RecordingWindows::follow_duty(uint64_t now_ns, uint64_t cost_ns) {
+void RecordingWindows::follow_duty(uint64_t now_ns, const DutyCost& cost) {
   const bool was_on = duty_->on();
   const profile::Window before = duty_->window();
-  duty_->update(now_ns, cost_ns);
+  duty_->update(now_ns, cost);
   const bool on = duty_->on();
   const profile::Window& window = duty_->window();
   if (on != was_on) {

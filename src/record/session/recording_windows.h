@@ -20,8 +20,7 @@ class RecordingWindows {
   RecordingWindows(const RecordingSwitch::Options& options, double max_overhead, uint64_t start_ns, Channel& channel,
                    LocalSources& sources, Correlator& correlator);
 
-  // `cost_ns` is what recording has cost the targets so far.
-  void update(uint64_t now_ns, uint64_t cost_ns);
+  void update(uint64_t now_ns, const DutyCost& cost);
   // Returns the wait in milliseconds, shortened to the next switch by the duty cycle.
   [[nodiscard]] int limit_wait(int milliseconds, uint64_t now_ns) const;
   void set_by_user(bool on, uint64_t now_ns);
@@ -37,7 +36,7 @@ class RecordingWindows {
   void apply();
   void switch_on(uint64_t now_ns);
   void switch_off();
-  void follow_duty(uint64_t now_ns, uint64_t cost_ns);
+  void follow_duty(uint64_t now_ns, const DutyCost& cost);
 
   RecordingSwitch switch_;
   double max_overhead_;

@@ -44,7 +44,6 @@ class Overhead(rig.RuntimeTest):
     def test_latency_and_timeline_have_the_launches_in_windows(self):
         profile, _ = self.record_loop("1", "--latency", "--timeline")
         launches = profile.coverage()["launches"]
-        self.assertGreater(profile.coverage()["stack_whole"], launches, "no launch was recorded just before a window")
         self.assertEqual(profile.end()["launches"], launches)
         self.assertEqual(len(profile.of("CALL")), launches)
         counts = collections.Counter()

@@ -50,7 +50,7 @@ DutyRun recorded(double percent, uint64_t seed, uint64_t duration_ns, double cos
     run.on_ns += duty.on() ? static_cast<double>(next - now) : 0;
     run.cost_ns += duty.on() ? cost * (active(next) - active(now)) : 0;
     now = next;
-    duty.update(now, static_cast<uint64_t>(run.cost_ns));
+    duty.update(now, {.calls_ns = static_cast<uint64_t>(run.cost_ns)});
     if (duty.on() && run.windows.back() != duty.window()) {
       run.windows.push_back(duty.window());
     }
@@ -87,6 +87,49 @@ TEST_CASE("the cost stays within the limit") {
   }
 }
 
+// Records a program that launches all the time. While it is recorded, each ns of its own work costs it `calls` ns in
+// gpuprof's code and `vendor` ns that gpuprof cannot measure. Returns the share of the time that recording costs.
+double cost_of_launches(double percent, uint64_t seed, double calls, double vendor, bool reports_times) {
+  DutyCycle duty(percent, seed, kDutyStart);
+  gpuprof::record::DutyCost cost;
+  gpuprof::record::DutyCost late;  // what a target reports at the end of the next window
+  double lost_ns = 0;
+  uint64_t now = kDutyStart;
+  while (now < kDutyStart + 60 * kDutySecond) {
+    const uint64_t next = duty.next_ns();
+    const auto ns = static_cast<double>(next - now);
+    const double own_ns = duty.on() ? ns / (1 + calls + vendor) : ns;
+    (duty.on() ? cost.recorded : late.passed) += static_cast<uint64_t>(own_ns / 5000);
+    (duty.on() ? cost.recorded_ns : late.passed_ns) += next - now;
+    cost.calls_ns += duty.on() ? static_cast<uint64_t>(own_ns * calls) : 0;
+    lost_ns += ns - own_ns;
+    const bool was_on = duty.on();
+    now = next;
+    duty.update(now, reports_times ? cost
+                                   : gpuprof::record::DutyCost{
+                                         .calls_ns = cost.calls_ns, .recorded = cost.recorded, .passed = late.passed});
+    if (was_on && !duty.on()) {
+      cost.passed = late.passed;
+      cost.passed_ns = late.passed_ns;
+    }
+  }
+  return lost_ns / static_cast<double>(now - kDutyStart);
+}
+
+TEST_CASE("the limit includes what only the rate of launches shows") {
+  for (const bool reports_times : {false, true}) {
+    for (const double percent : {1.0, 2.0, 5.0}) {
+      double sum = 0;
+      for (uint64_t seed = 1; seed <= 20; ++seed) {
+        sum += cost_of_launches(percent, seed, 0.1, 0.3, reports_times);
+      }
+      CHECK(sum / 20 <= percent / 100);
+      CHECK(sum / 20 >= percent / 200);
+    }
+    CHECK(cost_of_launches(20, 1, 0.1, 0.3, reports_times) <= 0.2);  // the code of gpuprof alone is below the limit
+  }
+}
+
 TEST_CASE("the cost of bursts stays within the limit") {
   double sum = 0;
   for (uint64_t seed = 1; seed <= 20; ++seed) {
@@ -116,10 +159,10 @@ TEST_CASE("estimates have no bias, also for a program in step with the windows")
 
 TEST_CASE("a window begins late if recording is switched on late") {
   DutyCycle duty(1, 3, kDutyStart);
-  duty.update(duty.next_ns(), 20 * kDutyMs);
+  duty.update(duty.next_ns(), {.calls_ns = 20 * kDutyMs});
   REQUIRE_FALSE(duty.on());
   const gpuprof::profile::Window planned = duty.window();
-  duty.update(duty.next_ns() + 30 * kDutyMs, 20 * kDutyMs);
+  duty.update(duty.next_ns() + 30 * kDutyMs, {.calls_ns = 20 * kDutyMs});
   REQUIRE(duty.on());
   CHECK(duty.window() ==
         gpuprof::profile::Window{planned.start_ns + 30 * kDutyMs, planned.end_ns + 30 * kDutyMs, planned.weight});

@@ -46,7 +46,7 @@ void JoinCounters::on_counters(const Source& source, const backend::Counters& co
              growth(known.lost[kind], counters.lost[kind]));
   }
   for (size_t what = 0; what < GPUPROF_COUNTS; ++what) {
-    growth(known.counts[what], counters.counts[what]);
+    totals_.counts[what] += growth(known.counts[what], counters.counts[what]);
   }
 }
 

@@ -1,11 +1,13 @@
 // The sums of a recording, for its END record and its summary.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
 
 #include "record/join/context/coverage.h"
+#include "wire/wire.h"
 
 namespace gpuprof::record {
 
@@ -29,9 +31,10 @@ struct Totals {
   uint64_t samples_with_stack = 0;
   // Samples that were taken while recording was off and have no known launch. No other counter includes them.
   uint64_t off_samples = 0;
-  std::map<std::string, uint64_t> lost;  // key: a word for a LossReason
-  CoverageCounts coverage;               // only of sources that have ended
-  RefusedPython refused_python;          // only of sources that have ended
+  std::array<uint64_t, GPUPROF_COUNTS> counts{};  // key: gpuprof_count
+  std::map<std::string, uint64_t> lost;           // key: a word for a LossReason
+  CoverageCounts coverage;                        // only of sources that have ended
+  RefusedPython refused_python;                   // only of sources that have ended
 
   [[nodiscard]] uint64_t lost_in_all() const;
 };
