@@ -360,7 +360,7 @@ class Flame : public Command {
   [[nodiscard]] output::WeightNames names(const analyze::ProfileInfo& info) const {
     const WeightWord& weight = weight_of(weight_);
     return {weight.time_name, info.kind == ProfileKind::stall_samples ? "samples" : weight.count_name,
-            weight.bytes_name};
+            weight.bytes_name, weight.event_name};
   }
 
   [[nodiscard]] output::SvgOptions svg_options(const FoldResult& folded, const WeightChoice& weight) const {

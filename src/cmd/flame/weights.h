@@ -17,6 +17,7 @@ struct WeightWord {
   const char* series_title;
   const char* time_name;
   const char* count_name;
+  const char* event_name = "event";
   const char* bytes_name = "copied or filled";
 };
 inline constexpr const char* kGraph = "GPU flame graph";
@@ -29,20 +30,20 @@ inline constexpr std::array<WeightWord, 12> kWeights = {{
     {"exclusive", analyze::Measure::exclusive, output::WeightKind::time, kGraph, "Exclusive GPU time, over time",
      "GPU time, divided among work that ran at the same time", "launches"},
     {"idle", analyze::Measure::idle, output::WeightKind::time, "GPU idle time", "GPU idle time, over time",
-     "time in which a device was idle", "gaps"},
+     "time in which a device was idle", "gaps", "idle time"},
     {"count", analyze::Measure::gpu, output::WeightKind::count, kGraph, "GPU work over time", kTime, "launches"},
     {"samples", analyze::Measure::samples, output::WeightKind::count, kGraph, "Samples of GPU code, over time", kTime,
      "samples"},
     {"bytes", analyze::Measure::gpu, output::WeightKind::bytes, kGraph, "Bytes copied and filled, over time", kTime,
      "launches"},
     {"wait", analyze::Measure::wait, output::WeightKind::time, "Waiting for the GPU", "Waiting for the GPU, over time",
-     "time in which the CPU waited for a GPU", "calls"},
+     "time in which the CPU waited for a GPU", "calls", "wait"},
     {"alloc", analyze::Measure::alloc, output::WeightKind::bytes, "GPU memory allocations",
-     "GPU memory allocations, over time", "time", "allocations", "allocated"},
+     "GPU memory allocations, over time", "time", "allocations", "allocation", "allocated"},
     {"failed", analyze::Measure::failed, output::WeightKind::count, "Calls that failed", "Calls that failed, over time",
-     "time", "calls"},
+     "time", "calls", "failed call"},
     {"no-work", analyze::Measure::no_work, output::WeightKind::count, "Launches without GPU work",
-     "Launches without GPU work, over time", "time", "launches"},
+     "Launches without GPU work, over time", "time", "launches", "launch without GPU work"},
 }};
 
 inline const WeightWord& weight_of(const std::string& word) {

@@ -283,9 +283,9 @@ class Svg(unittest.TestCase):
           return [fill('[captured at]'), fill('[captured bef'), fill('rank 0')];""")
         assert len(set(fills)) == 3, fills
         self.browser.hover(page.select("[captured at]"))
-        assert "range, capture, idle" in page.text("gp-details-hint"), page.text("gp-details-hint")
+        assert "range, capture" in page.text("gp-details-hint"), page.text("gp-details-hint")
         legend = page.text("gp-legend")
-        assert "range, capture, idle" in legend and "note: data is missing" in legend, legend
+        assert "range, capture" in legend and "note: data is missing" in legend, legend
         self.page("deep.svg")
         assert "range, capture" not in page.text("gp-legend")  # a picture without marks does not mention them
 

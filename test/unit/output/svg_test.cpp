@@ -310,6 +310,28 @@ TEST_CASE("svg text: a long text is cut to a number of columns") {
   CHECK(cut_to_bytes("ab\xE6\x97\xA5xyz", 7) == "ab\xE2\x80\xA6");
 }
 
+TEST_CASE("svg: the legend and the tooltips name the marks and events that the picture has") {
+  const auto picture = [](const std::string& mark, const std::string& event) {
+    FlameTree tree;
+    const NodeId range = tree.child(FlameTree::kRoot, mark, FrameClass::mark);
+    tree.add(tree.child(range, "[sync clFinish]", FrameClass::event), {10, 1, 0});
+    SvgOptions options;
+    options.names.event = event;
+    return svg(tree, options);
+  };
+  const std::string wait = picture("epoch", "wait");
+  CHECK(count_of(wait, ">wait</text>") == 1);
+  CHECK(count_of(wait, ">range</text>") == 1);
+  CHECK(count_of(wait, "<title>[sync clFinish]\nwait\n") == 1);
+  CHECK(count_of(wait, "<title>epoch\nrange\n") == 1);
+  CHECK(wait.find("\"v\":\"wait\",\"m\":\"range\"") != std::string::npos);
+  CHECK(wait.find("capture") == std::string::npos);
+  CHECK(wait.find("idle") == std::string::npos);
+  CHECK(count_of(picture("[captured at]", "failed call"), ">failed call</text>") == 1);
+  CHECK(count_of(picture("[captured at]", "failed call"), ">capture</text>") == 1);
+  CHECK(count_of(picture("[no Python frames]", "wait"), ">no Python</text>") == 1);
+}
+
 TEST_CASE("svg palette: labels are readable on every colour") {
   const auto luminance = [](const Rgb& colour) {
     const auto linear = [](uint8_t channel) {
