@@ -199,11 +199,11 @@ class Merger {
       result_.complete = false;
     }
     if (reader.skipped_unknown() > 0) {
-      result_.warnings.push_back(name + ": " + std::to_string(reader.skipped_unknown()) +
-                                 " records ignored: this version does not know their kinds");
+      result_.warnings.push_back(name + ": " + counted_text(reader.skipped_unknown(), "record") +
+                                 " ignored, of kinds that this version does not know");
     }
     if (reader.skipped_bad() > 0) {
-      result_.warnings.push_back(name + ": " + std::to_string(reader.skipped_bad()) + " bad lines ignored");
+      result_.warnings.push_back(name + ": " + counted_text(reader.skipped_bad(), "bad line") + " ignored");
     }
   }
 

@@ -8,6 +8,7 @@
 #include "analyze/subsets/subset_meta.h"
 #include "base/sha256.h"
 #include "base/text/hex.h"
+#include "base/text/numbers.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -206,8 +207,9 @@ Result<MergeChoice> choose_inputs(std::span<const std::string> names, std::span<
     }
     if (!error) {
       if (ignored > kMostIgnoredNamed) {
-        made.warnings.push_back(std::to_string(ignored - kMostIgnoredNamed) +
-                                " more inputs are ignored for the same reason");
+        const size_t more = ignored - kMostIgnoredNamed;
+        made.warnings.push_back(counted_text(more, "more input").append(" ").append(is_or_are(more)) +
+                                " ignored for the same reason");
       }
       return made;
     }

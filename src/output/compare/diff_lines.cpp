@@ -309,7 +309,7 @@ std::string nothing_text(const DiffLines& lines) {
   if (renamed == 0) {
     return "Nothing differs.";
   }
-  return "Nothing differs but the names of " + count_text(renamed) + (renamed == 1 ? " kernel." : " kernels.");
+  return "Nothing differs but the names of " + counted_text(renamed, "kernel") + ".";
 }
 
 uint64_t rounded_count(const compare::SideCost& side) {

@@ -117,7 +117,7 @@ std::string weight_name(const SvgOptions& options) {
     case WeightKind::time:
       return options.names.time;
     case WeightKind::count:
-      return options.names.count;
+      return plural_text(options.names.count);
     case WeightKind::bytes:
       return "bytes " + options.names.bytes;
   }
@@ -314,6 +314,7 @@ void write_data(Picture& picture) {
   out += "<metadata id=\"gp-data\">{\n";
   append_member(out, "weight", std::to_string(2 + static_cast<int>(options.weight.kind)));
   append_member(out, "countName", json_quoted(printable(options.names.count)));
+  append_member(out, "countNames", json_quoted(plural_text(printable(options.names.count))));
   append_member(out, "bytesName", json_quoted(printable(options.names.bytes)));
   append_member(out, "minWidth", px(std::clamp(options.min_width_px, 0.05, 1000.0)));
   append_member(out, "drawnFrames", std::to_string(options.limits.drawn_frames));
@@ -365,7 +366,8 @@ std::string full_notice(const SvgOptions& options, size_t left_out) {
   std::string notice = printable(options.notice);
   if (left_out == 0) return notice;
   if (!notice.empty()) notice += "; ";
-  return notice + count_text(left_out) + " light or very deep frames are left out of this picture";
+  return notice + counted_text(left_out, "light or very deep frame").append(" ").append(is_or_are(left_out)) +
+         " left out of this picture";
 }
 
 }  // namespace

@@ -179,6 +179,7 @@ class Svg(unittest.TestCase):
         assert near(page.frame("rare")["width"], 1260)
         # `rare` has 10 us: 6 us of tiny_a, 3 us of tiny_b, and 1 us of its own, which is the gap on the right.
         assert near(page.frame("tiny_a")["width"], 756) and near(page.frame("tiny_b")["width"], 378)
+        assert page.frame("tiny_a")["label"].endswith("60.00% of zoomed, 1 launch"), page.frame("tiny_a")
         assert page.frame("tiny_b")["label"].endswith("30.00% of zoomed, 3 launches, 4.00 KiB (4,096 bytes) copied or filled")
 
     @twice

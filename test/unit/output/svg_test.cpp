@@ -137,11 +137,12 @@ TEST_CASE("svg: narrow frames are not drawn, but their data and weight are kept"
 TEST_CASE("svg: the weight decides the widths and the first number") {
   SvgOptions options;
   options.weight.kind = WeightKind::count;
-  options.names.count = "samples";
+  options.names.count = "sample";
   const std::string text = svg(tiny_tree(), options);
   CHECK(text.find("Total: 5 samples, 1.00 ms (1,000,000 ns), 4.00 KiB (4,096 bytes) copied or filled") !=
         std::string::npos);
   CHECK(text.find("2 samples, 40.00% of total") != std::string::npos);
+  CHECK(text.find("Width: samples.") != std::string::npos);
   options.weight.kind = WeightKind::bytes;
   const std::string bytes = svg(tiny_tree(), options);
   CHECK(bytes.find("saxpy") == std::string::npos);  // the kernel moved no bytes
@@ -330,6 +331,18 @@ TEST_CASE("svg: the legend and the tooltips name the marks and events that the p
   CHECK(count_of(picture("[captured at]", "failed call"), ">failed call</text>") == 1);
   CHECK(count_of(picture("[captured at]", "failed call"), ">capture</text>") == 1);
   CHECK(count_of(picture("[no Python frames]", "wait"), ">no Python</text>") == 1);
+}
+
+TEST_CASE("svg: a count of one has the singular") {
+  FlameTree tree;
+  tree.add(tree.child(FlameTree::kRoot, "gemm", FrameClass::gpu), {1'000, 1, 0});
+  const std::string text = svg(tree, {});
+  CHECK(text.find(", 1 launch<") != std::string::npos);
+  CHECK(text.find("1 launches") == std::string::npos);
+  CHECK(text.find("\"countName\":\"launch\",\n\"countNames\":\"launches\"") != std::string::npos);
+  SvgOptions options;
+  options.limits.data_frames = 1;
+  CHECK(svg(tree, options).find("1 light or very deep frame is left out") != std::string::npos);
 }
 
 TEST_CASE("svg palette: labels are readable on every colour") {
