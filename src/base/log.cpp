@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "base/files/safe_open.h"
+#include "base/text/numbers.h"
 #include "base/text/utf8.h"
 #include "base/unique_fd.h"
 
@@ -151,7 +152,7 @@ void put(std::string_view tag, std::string_view message, std::string_view hint, 
   std::string text = after_cut ? "\n" : "";
   const uint64_t dropped = g_dropped.exchange(0);
   if (dropped > 0) {
-    append_message("warning: ", std::to_string(dropped) + " messages are not shown, because stderr was full", {}, text);
+    append_message("warning: ", counted_text(dropped, "message") + " not shown, because stderr was full", {}, text);
   }
   append_message(tag, message, hint, text);
   if (!signals_are_blocked()) {

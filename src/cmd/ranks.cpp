@@ -9,6 +9,7 @@
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
+#include "base/text/numbers.h"
 #include "base/text/utf8.h"
 #include "cmd/command.h"
 #include "cmd/common/options.h"
@@ -137,10 +138,11 @@ class Ranks : public Command {
           std::string(job.has_waits() ? "." : ". The profile has no waits of the CPU."));
     }
     if (job.without_rank() > 0) {
-      notes.push_back(std::to_string(job.without_rank()) + " records of processes without a " + by_ + " are left out.");
+      notes.push_back("Left out: " + counted_text(job.without_rank(), "record") + " of processes without a " + by_ +
+                      ".");
     }
     if (job.lost() > 0) {
-      notes.push_back(std::to_string(job.lost()) + " records were lost: `gpuprof report` says which.");
+      notes.push_back(counted_text(job.lost(), "record") + " lost: `gpuprof report` says which.");
     }
     return notes;
   }

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "analyze/subsets/subset_meta.h"
+#include "base/text/numbers.h"
 #include "base/text/utf8.h"
 #include "compare/setup.h"
 
@@ -98,10 +99,11 @@ const char* two_programs(const Comparison& runs) {
 }
 
 std::string too_few(const Comparison& runs, const JudgeOptions& options, bool one_side) {
-  const size_t new_runs = runs.runs.size() - runs.old_runs;
-  std::string text = one_side ? std::to_string(runs.runs.size()) + " runs"
-                              : std::to_string(runs.old_runs) + " old and " + std::to_string(new_runs) + " new runs";
-  return text + " are too few: at least " + std::to_string(options.min_runs) + (one_side ? "" : " a side") +
+  const size_t all = runs.runs.size();
+  const std::string text =
+      one_side ? counted_text(all, "run").append(" ").append(is_or_are(all))
+               : std::to_string(runs.old_runs) + " old and " + counted_text(all - runs.old_runs, "new run") + " are";
+  return text + " too few: at least " + std::to_string(options.min_runs) + (one_side ? "" : " a side") +
          ", better 5 or 8";
 }
 

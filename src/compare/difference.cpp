@@ -52,14 +52,22 @@ Difference difference_of(const std::vector<Cost>& costs, size_t old_runs, bool t
   all.after = side_of(std::span(costs).subspan(old_runs), timed);
   all.change = static_cast<int64_t>(all.after.value) - static_cast<int64_t>(all.before.value);
   const bool one_side = all.before.count <= 0 || all.after.count <= 0;
-  all.by_launches =
-      !timed || one_side ? all.change : whole_signed((all.after.count - all.before.count) * all.before.mean_ns);
-  if (__builtin_sub_overflow(all.change, all.by_launches, &all.by_duration)) {
-    // Only a forged profile, with centuries of GPU time, overflows. Then the split of the change does not matter.
-    all.by_launches = all.change;
-    all.by_duration = 0;
-  }
+  split_change(
+      all, !timed || one_side ? all.change : whole_signed((all.after.count - all.before.count) * all.before.mean_ns));
   return all;
+}
+
+void split_change(Difference& line, int64_t by_launches) {
+  line.by_launches = by_launches;
+  if (__builtin_sub_overflow(line.change, by_launches, &line.by_duration)) {
+    // Only a forged profile, with centuries of GPU time, overflows. Then the split of the change does not matter.
+    line.by_launches = line.change;
+    line.by_duration = 0;
+  }
+}
+
+void compare_new_line(Difference& line, double old_mean_ns) {
+  split_change(line, whole_signed(line.after.count * old_mean_ns));
 }
 
 }  // namespace gpuprof::compare

@@ -15,6 +15,7 @@
 #include "analyze/paths/functions.h"
 #include "analyze/paths/work_paths.h"
 #include "base/hash.h"
+#include "base/text/numbers.h"
 
 namespace gpuprof::compare {
 namespace {
@@ -140,8 +141,8 @@ class RunBuilder {
     add_stalls();
     if (cut_paths_ > 0) {
       run_.facts.info.warnings.push_back(
-          "the call paths have too many frames for a complete comparison: " + std::to_string(cut_paths_) +
-          " paths are cut to their innermost frames, at most " + std::to_string(kCutPathFrames));
+          "the call paths have too many frames for a complete comparison: " + counted_text(cut_paths_, "path") +
+          " cut to the innermost frames, at most " + std::to_string(kCutPathFrames));
     }
   }
 

@@ -294,7 +294,8 @@ std::vector<std::string> trust_lines(const ProfileInfo& info) {
     }
   }
   if (const uint64_t outside = info.counted(CoverageCount::outside_range); outside > 0) {
-    lines.push_back(count_text(outside) + " GPU records outside of --nvtx-range are left out");
+    lines.push_back(counted_text(outside, "GPU record").append(" outside of --nvtx-range ").append(is_or_are(outside)) +
+                    " left out");
   }
   lines.push_back(coverage_line(info.covered));
   return lines;

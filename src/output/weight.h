@@ -19,8 +19,9 @@ struct WeightChoice {
 // What the numbers of a Weight measure.
 struct WeightNames {
   std::string time = "GPU time";
-  std::string count = "launches";          // plural
+  std::string count = "launch";            // singular
   std::string bytes = "copied or filled";  // what happened to the bytes
+  std::string event = "event";             // what frames of FrameClass::event are, such as "wait"
 };
 
 // Returns the weight in the smallest unit of its kind: ns, count or bytes.

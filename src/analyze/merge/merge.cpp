@@ -7,6 +7,8 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -197,11 +199,11 @@ class Merger {
       result_.complete = false;
     }
     if (reader.skipped_unknown() > 0) {
-      result_.warnings.push_back(name + ": " + std::to_string(reader.skipped_unknown()) +
-                                 " records ignored: this version does not know their kinds");
+      result_.warnings.push_back(name + ": " + counted_text(reader.skipped_unknown(), "record") +
+                                 " ignored, of kinds that this version does not know");
     }
     if (reader.skipped_bad() > 0) {
-      result_.warnings.push_back(name + ": " + std::to_string(reader.skipped_bad()) + " bad lines ignored");
+      result_.warnings.push_back(name + ": " + counted_text(reader.skipped_bad(), "bad line") + " ignored");
     }
   }
 
@@ -355,6 +357,58 @@ Result<std::vector<std::string>> leave_out_copies(std::vector<MergeInput>& input
   return std::move(choice->warnings);
 }
 
+// Returns META part.count of an input. nullopt if the input lacks it, or can be read only once.
+std::optional<uint64_t> part_count(const MergeInput& input) {
+  if (!input.reopen) {
+    return std::nullopt;
+  }
+  auto reader = input.reopen();
+  while (reader) {
+    const auto batch = reader->next_batch();
+    if (!batch || batch->at_end()) {
+      break;
+    }
+    const auto* const meta = batch->record != nullptr ? std::get_if<p::Meta>(batch->record) : nullptr;
+    if (meta != nullptr && meta->key == kPartCount) {
+      return whole_number(meta->value);
+    }
+  }
+  return std::nullopt;
+}
+
+// If all subsets of a split are among the inputs, their recordings are complete again.
+void join_subsets(const std::vector<MergeInput>& inputs, std::vector<InputHeader>& headers) {
+  struct Subsets {
+    std::set<std::string_view> names;
+    std::vector<size_t> inputs;
+  };
+  std::map<std::string_view, Subsets> splits;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (const Recordings& its = headers[i].recordings; !its.split.empty()) {
+      Subsets& subsets = splits[its.split];
+      subsets.names.insert(its.subset);
+      subsets.inputs.push_back(i);
+    }
+  }
+  for (const auto& [split, subsets] : splits) {
+    // All subsets have the same part.count. It is at the end of a file, so read the smallest one.
+    const size_t smallest = *std::min_element(subsets.inputs.begin(), subsets.inputs.end(), [&](size_t a, size_t b) {
+      return std::tuple(!inputs[a].reopen, inputs[a].bytes) < std::tuple(!inputs[b].reopen, inputs[b].bytes);
+    });
+    if (part_count(inputs[smallest]) != subsets.names.size()) {
+      continue;
+    }
+    for (const size_t i : subsets.inputs) {
+      Recordings& its = headers[i].recordings;
+      for (const std::string& id : its.whole_if_joined) {
+        if (auto part = its.parts.extract(id); !part.empty()) {
+          its.whole.insert(std::move(part));
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Result<MergeResult> merge(std::vector<MergeInput> inputs, const RecordSink& sink) {
@@ -373,6 +427,7 @@ Result<MergeResult> merge(std::vector<MergeInput> inputs, const RecordSink& sink
   }
   auto warnings = leave_out_copies(inputs, headers);
   RETURN_IF_ERROR(warnings);
+  join_subsets(inputs, headers);
   const auto clock = common_clock(inputs, headers);
   RETURN_IF_ERROR(clock);
   Merger merger(*clock, sink);

@@ -20,7 +20,8 @@ struct MergeInput {
   std::optional<profile::Reader> reader = {};
   uint64_t bytes = 0;  // size of the input file; 0 if the input is not a file
   // Opens the input file; used if `reader` is not set. merge() calls it twice: first to read the clock, later to read
-  // the records. In between the file is closed, because there may be many inputs.
+  // the records. In between the file is closed, because there may be many inputs. If the inputs are subsets of a split,
+  // merge() also reads META part.count of one of them.
   std::function<Result<profile::Reader>()> reopen = {};
 
   // Returns `reader`, or opens the file.

@@ -8,6 +8,7 @@
 #include "analyze/subsets/subset_meta.h"
 #include "base/sha256.h"
 #include "base/text/hex.h"
+#include "base/text/numbers.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -45,6 +46,7 @@ class Choice {
     Outcome outcome = Outcome::used;
     size_t other = 0;   // index of another input that has one of this input's recordings
     bool alone = true;  // false: several inputs together have this input's recordings
+    bool twice = true;  // false: both inputs hold parts of a recording, which may be different parts
   };
 
   Answer take(size_t input) {
@@ -52,6 +54,7 @@ class Choice {
     std::optional<size_t> other;
     bool all_elsewhere = true;
     bool alone = true;
+    bool twice = false;
     bool only_subsets = its.whole.empty() && !its.split.empty();
     for (const auto* ids : {&its.whole, &its.parts}) {
       for (const std::string& id : *ids) {
@@ -63,6 +66,7 @@ class Choice {
         const Recordings& holders = *inputs_[holder->second];
         other = other.value_or(holder->second);
         alone = alone && holder->second == *other;
+        twice = twice || ids == &its.whole || holders.whole.contains(id);
         all_elsewhere = all_elsewhere && holders.whole.contains(id);
         only_subsets = only_subsets && holders.split == its.split && !holders.whole.contains(id);
       }
@@ -71,12 +75,12 @@ class Choice {
       return {Outcome::ignored, *other, alone};
     }
     if (other && !only_subsets) {
-      return {is_copy(input, *other) ? Outcome::ignored : Outcome::conflict, *other};
+      return {is_copy(input, *other) ? Outcome::ignored : Outcome::conflict, *other, true, twice};
     }
     if (!its.split.empty()) {
       const auto [known, is_new] = subsets_.try_emplace({its.split, its.subset}, input);
       if (!is_new) {
-        return {is_copy(input, known->second) ? Outcome::ignored : Outcome::conflict, known->second};
+        return {is_copy(input, known->second) ? Outcome::ignored : Outcome::conflict, known->second, true, false};
       }
     }
     for (const auto* ids : {&its.whole, &its.parts}) {
@@ -109,6 +113,16 @@ std::string ignored_text(const std::string& name, const std::string& other, bool
          " the same work, which would count twice";
 }
 
+Error conflict(const std::string& name, const std::string& other, bool twice) {
+  return {
+      "cannot merge " + name + " and " + other + ": both hold " +
+          (twice ? "work of one recording, which would count twice"
+                 : "a part of one recording, and some of its work may be in both"),
+      twice
+          ? "name only one of them, or the profiles that `gpuprof record` wrote"
+          : "name only one of them, all profiles of one `gpuprof split`, or the profiles that `gpuprof record` wrote"};
+}
+
 }  // namespace
 
 Recordings recordings_of(std::span<const std::pair<std::string, std::string>> meta) {
@@ -120,6 +134,8 @@ Recordings recordings_of(std::span<const std::pair<std::string, std::string>> me
       found.subset = digest(value);
     } else if (key == kFilterKey) {
       found.filters = digest(found.filters + value);
+    } else if (key == kPartRecording && found.whole_if_joined.size() <= kMostRecordings) {
+      found.whole_if_joined.insert(value);
     } else if ((key == kRecordingKey || key == kRecordingPartKey) && value.size() == kRecordingIdSize &&
                found.whole.size() + found.parts.size() <= kMostRecordings) {
       (key == kRecordingKey ? found.whole : found.parts).insert(value);
@@ -134,6 +150,7 @@ Recordings recordings_of(std::span<const std::pair<std::string, std::string>> me
     found.parts.merge(found.whole);
     found.whole.clear();
   }
+  std::erase_if(found.whole_if_joined, [&](const std::string& id) { return !found.parts.contains(id); });
   return found;
 }
 
@@ -180,9 +197,7 @@ Result<MergeChoice> choose_inputs(std::span<const std::string> names, std::span<
     for (const size_t i : order) {
       const auto answer = choice.take(i);
       if (answer.outcome == Choice::Outcome::conflict) {
-        error = Error{"cannot merge " + names[i] + " and " + names[answer.other] +
-                          ": both hold work of one recording, which would count twice",
-                      "name only one of them, or the profiles that `gpuprof record` wrote"};
+        error = conflict(names[i], names[answer.other], answer.twice);
         break;
       }
       made.used[i] = answer.outcome == Choice::Outcome::used;
@@ -192,8 +207,9 @@ Result<MergeChoice> choose_inputs(std::span<const std::string> names, std::span<
     }
     if (!error) {
       if (ignored > kMostIgnoredNamed) {
-        made.warnings.push_back(std::to_string(ignored - kMostIgnoredNamed) +
-                                " more inputs are ignored for the same reason");
+        const size_t more = ignored - kMostIgnoredNamed;
+        made.warnings.push_back(counted_text(more, "more input").append(" ").append(is_or_are(more)) +
+                                " ignored for the same reason");
       }
       return made;
     }

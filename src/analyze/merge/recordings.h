@@ -28,7 +28,9 @@ struct Recordings {
   std::set<std::string> parts;  // ids of recordings that may be incomplete in the profile
   std::string split;            // hash of META part.of; empty if the profile was not made by `split`
   std::string subset;           // hash of META part.which
-  std::string filters;          // hash of the META filter lines; empty without such lines
+  // Ids of META part.recording: all subsets of the split together hold these recordings completely.
+  std::set<std::string> whole_if_joined;
+  std::string filters;  // hash of the META filter lines; empty without such lines
   // File size; of two copies the larger one is used, because the smaller one may have been cut short.
   uint64_t bytes = 0;
 };

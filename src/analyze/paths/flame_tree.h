@@ -28,10 +28,11 @@ enum class FrameClass : uint8_t {
   gpu,          // GPU kernel, copy, source line, module or function; folded suffix _[G]
   gpu_detail,   // instruction, stall reason, offset; folded suffix _[g]
   note,         // "[no CPU stack]", "[truncated]", "[unknown]": missing data
-  mark,         // NVTX range, "[captured at]", "[idle before saxpy]": not code, explains the frames next to it
+  mark,         // NVTX range, "[captured at]", "[no Python frames]": not code, explains the frames next to it
+  event,        // "[idle before saxpy]", "[sync clFinish]", "[alloc]", a failed call: not code, and no GPU work
 };
 
-inline constexpr size_t kFrameClasses = 11;
+inline constexpr size_t kFrameClasses = 12;
 
 struct Weight {
   uint64_t ns = 0;     // GPU time, or what the tree measures instead

@@ -200,7 +200,7 @@ class TreeBuilder {
     for (const Row& row : rows_.host) {
       const p::Work& work = rows_.work(row);
       if (work.op == op) {
-        add_work(work, work.device, row.weight, work_leaf(work, FrameClass::mark));
+        add_work(work, work.device, row.weight, work_leaf(work, FrameClass::event));
       }
     }
   }
@@ -212,7 +212,7 @@ class TreeBuilder {
       add_work(*work, row.device, weight, idle_leaf(*work));
     } else if (options_.ranges != RangeFrames::filter) {
       const p::Work none;
-      tree_.add(tree_.child(dimensions(none, row.device), kNothingLaunched, FrameClass::mark), weight);
+      tree_.add(tree_.child(dimensions(none, row.device), kNothingLaunched, FrameClass::event), weight);
     }
   }
 
@@ -221,7 +221,7 @@ class TreeBuilder {
     const uint64_t key = (uint64_t{static_cast<uint8_t>(work.op)} << 32U) | index(work.name);
     const auto [known, is_new] = idle_leaves_.try_emplace(key, kNoLabel);
     if (is_new) {
-      known->second = tree_.label(tree_.intern(idle_label(work)), FrameClass::mark);
+      known->second = tree_.label(tree_.intern(idle_label(work)), FrameClass::event);
     }
     return known->second;
   }

@@ -116,7 +116,7 @@ void CompleteProfile::take_meta(const p::Meta& meta) {
     interval_ns_ = whole_number(meta.value).value_or(0);
   }
   if (meta.key == kRecordingKey || meta.key == kRecordingPartKey) {
-    recordings_.emplace_back(meta.value);
+    recordings_.emplace_back(meta.key, meta.value);
     return;
   }
   const auto pid = pid_of(meta.key);

@@ -29,7 +29,7 @@ class CompleteProfile {
   [[nodiscard]] const MetaLines& meta() const { return meta_; }
   // META lines "process.<pid>.*", by pid.
   [[nodiscard]] const std::map<uint32_t, MetaLines>& process_meta() const { return process_meta_; }
-  [[nodiscard]] const std::vector<std::string>& recordings() const { return recordings_; }  // ids of the recordings
+  [[nodiscard]] const MetaLines& recordings() const { return recordings_; }  // META recording and recording.part
   [[nodiscard]] const std::vector<profile::Window>& windows() const { return windows_; }
   [[nodiscard]] const std::optional<profile::End>& end() const { return end_; }
   // Describes differences between END's counts and the rows. Subsets do not show them: each has its own END.
@@ -47,7 +47,7 @@ class CompleteProfile {
   profile::Tables tables_;
   MetaLines meta_;
   std::map<uint32_t, MetaLines> process_meta_;
-  std::vector<std::string> recordings_;
+  MetaLines recordings_;
   std::vector<profile::Window> windows_;
   std::optional<profile::End> end_;
   uint64_t gpu_records_ = 0;

@@ -259,8 +259,9 @@ Status Split::add_leftovers() {
   const MetaLines& meta = whole_.meta();
   const bool sums =
       std::any_of(meta.begin(), meta.end(), [](const auto& line) { return is_one_of(kSummedKeys, line.first); });
-  if (launches > 0 || sums || meta.size() > kMostMeta || whole_.windows().size() > kMostWindows || !last.pids.empty() ||
-      !more_processes.empty() || !more_devices.empty()) {
+  if (launches > 0 || sums || meta.size() > kMostMeta || whole_.recordings().size() > kMostMeta ||
+      whole_.windows().size() > kMostWindows || !last.pids.empty() || !more_processes.empty() ||
+      !more_devices.empty()) {
     auto made = rest();
     RETURN_IF_ERROR(made);
   }

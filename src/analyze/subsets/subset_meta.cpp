@@ -107,6 +107,9 @@ SubsetCollector::Lines SubsetCollector::rest() const {
   for (const auto& [of, group] : groups_) {
     const bool complete = group.complete();
     for (const auto& [key, value] : group.inherited) {
+      if (complete && key == kPartRecording) {
+        continue;  // merge() has written META recording at the beginning
+      }
       lines.emplace_back(complete ? key.substr(kPartPrefix.size()) : key, value);
     }
     if (complete) {

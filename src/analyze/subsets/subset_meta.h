@@ -25,6 +25,8 @@ inline constexpr std::string_view kPartOf = "part.of";
 // Value: for example "process 42 train, of a profile split by process".
 inline constexpr std::string_view kPartWhich = "part.which";
 inline constexpr std::string_view kPartCount = "part.count";  // value: number of outputs; written at the end
+// Value: id of a recording that the profile which was split holds completely.
+inline constexpr std::string_view kPartRecording = "part.recording";
 
 // Describes which subset a profile is: "only what matches --rank 0". Empty for a complete profile.
 std::string part_text(const std::multimap<std::string, std::string>& meta);

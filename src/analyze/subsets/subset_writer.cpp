@@ -51,7 +51,11 @@ Status SubsetWriter::put_meta() {
 Status SubsetWriter::begin(const MetaLines& own) {
   const auto& recordings = whole_.recordings();
   for (size_t i = 0; i < std::min(recordings.size(), meta_.most); ++i) {
-    RETURN_IF_ERROR(sink_(p::Meta{kRecordingPartKey, recordings[i]}));
+    const auto& [key, id] = recordings[i];
+    RETURN_IF_ERROR(sink_(p::Meta{kRecordingPartKey, id}));
+    if (meta_.parts_nested && key == kRecordingKey) {
+      RETURN_IF_ERROR(sink_(p::Meta{kPartRecording, id}));
+    }
   }
   RETURN_IF_ERROR(put_meta());
   return put_lines(own);

@@ -16,6 +16,7 @@
 #include "backend/drm/submitters.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text/numbers.h"
 #include "wire/wire.h"
 
 namespace gpuprof::backend {
@@ -261,9 +262,8 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     if (of_kernel == 0) {
       return;
     }
-    note("unknown_submitter", std::to_string(of_kernel) +
-                                  " jobs of this machine's GPUs are not in the profile: kernel threads queued them "
-                                  "for unknown processes");
+    note("unknown_submitter", "not in the profile: " + counted_text(of_kernel, "job") +
+                                  " of this machine's GPUs that kernel threads queued for unknown processes");
   }
 
   void note(const std::string& name, const std::string& text) {
@@ -272,35 +272,34 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
   }
 
-  // Writes a counter to the profile. If it is not 0, also writes a note that explains it.
-  void report_count(const std::string& name, uint64_t count, const std::string& meaning) {
+  // Writes a counter to the profile. If it is not 0, also writes a note: the number of `what` (singular) and `meaning`.
+  void report_count(const std::string& name, uint64_t count, std::string_view what, const std::string& meaning) {
     submitters_.add_meta("drm." + name + "=" + std::to_string(count));
     if (count != 0) {
-      note(name, std::to_string(count) + meaning);
+      note(name, counted_text(count, what) + meaning);
     }
   }
 
   void report_lost_kernels() {
     report_count(
-        "batches.lost", programs_->count(GPUPROF_DRM_LOST_BATCHES),
-        " events of batches and binds were dropped because the buffer was full: the kernels of some jobs are unknown, "
-        "or have the name of a kernel that was at the same address before");
-    report_count("batches.given_up", programs_->count(GPUPROF_DRM_GIVEN_UP),
-                 " batches were incomplete when they were submitted, and gpuprof did not see the rest: some of their "
-                 "kernels are unknown");
-    report_count("bindings.lost", programs_->count(GPUPROF_DRM_LOST_BINDINGS),
-                 " VM binds were not tracked: later batches in these VMs were not read");
+        "batches.lost", programs_->count(GPUPROF_DRM_LOST_BATCHES), "event",
+        " of batches and binds dropped because the buffer was full: the kernels of some jobs are unknown, or have the "
+        "name of a kernel that was at the same address before");
+    report_count("batches.given_up", programs_->count(GPUPROF_DRM_GIVEN_UP), "batch",
+                 " incomplete at submission, and gpuprof did not see the rest: some kernels are unknown");
+    report_count("bindings.lost", programs_->count(GPUPROF_DRM_LOST_BINDINGS), "VM bind",
+                 " not tracked: later batches in these VMs were not read");
   }
 
   void report_lost_times() {
     if (const uint64_t skipped = programs_->skipped(); skipped != 0) {
-      report_count("calls.skipped", skipped,
-                   " driver calls were not recorded: they interrupted gpuprof's BPF program for the same call, and "
-                   "Linux does not run it inside itself. Jobs, batches or binds of these calls are missing");
+      report_count("calls.skipped", skipped, "driver call",
+                   " not recorded: gpuprof's BPF program for the same call was interrupted, and Linux does not run it "
+                   "inside itself. Jobs, batches or binds of such calls are missing");
     }
     if (const uint64_t lost = programs_->count(GPUPROF_DRM_LOST_TIMES); lost != 0) {
-      report_count("times.lost", lost,
-                   " start or end times of jobs were dropped because the buffer was full: these jobs have no times");
+      report_count("times.lost", lost, "start or end time",
+                   " of jobs dropped because the buffer was full: these jobs have no times");
     }
   }
 

@@ -51,8 +51,15 @@ std::string count_text(uint64_t count) {
 }
 
 std::string counted_text(uint64_t count, std::string_view singular) {
-  const char* const ending = count == 1 ? "" : singular.ends_with("ch") ? "es" : "s";
-  return count_text(count).append(" ").append(singular).append(ending);
+  return count_text(count).append(" ").append(count == 1 ? std::string(singular) : plural_text(singular));
+}
+
+std::string plural_text(std::string_view singular) {
+  return std::string(singular).append(singular.ends_with("ch") || singular.ends_with("s") ? "es" : "s");
+}
+
+std::string_view is_or_are(uint64_t count) {
+  return count == 1 ? "is" : "are";
 }
 
 std::string short_count_text(uint64_t count) {

@@ -13,6 +13,8 @@ namespace gpuprof {
 
 std::string count_text(uint64_t count);                               // "1,234,567"
 std::string counted_text(uint64_t count, std::string_view singular);  // "1 launch", "1,234 launches"
+std::string plural_text(std::string_view singular);                   // "launches"
+std::string_view is_or_are(uint64_t count);                           // the verb after counted_text()
 std::string short_count_text(uint64_t count);                         // "9999", "1.2M": for narrow columns
 std::string duration_text(uint64_t ns);                               // "999 ns", "1.23 ms", "2,345 s"
 std::string bytes_text(uint64_t bytes);                               // "512 B", "1.50 MiB"

@@ -141,8 +141,9 @@ class Check final : public Command {
                          "leave out --runs, --baseline and --max");
     }
     if (const size_t runs = self_runs_ + runs_; runs > 0 && runs < options_.min_runs && !is_budget()) {
-      return check_usage(std::to_string(runs) + " runs are too few: a verdict needs at least " +
-                             std::to_string(options_.min_runs) + (self_runs_ > 0 ? "" : " a side"),
+      return check_usage(counted_text(runs, "run").append(" ").append(is_or_are(runs)) +
+                             " too few: a verdict needs at least " + std::to_string(options_.min_runs) +
+                             (self_runs_ > 0 ? "" : " a side"),
                          "with 5 or 8 runs, a verdict can show smaller differences");
     }
     if (save_ && baseline_.empty()) {

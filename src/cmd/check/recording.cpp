@@ -200,7 +200,7 @@ class Runner {
 
   [[nodiscard]] Error stopped_error() const {
     return {"stopped by signal " + std::to_string(stopped_) + " (" + ::strsignal(stopped_) + ") after " +
-                std::to_string(done_ - 1) + " of " + std::to_string(total_) + " runs",
+                std::to_string(done_ - 1) + " of " + counted_text(total_, "run"),
             "there is no verdict; the profiles of complete runs are in " + folder_->path(), kExitBySignal + stopped_};
   }
 

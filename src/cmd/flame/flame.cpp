@@ -119,7 +119,8 @@ class Flame : public Command {
     analyze::Inverted inverted = analyze::inverted(folded.tree);
     folded.tree = std::move(inverted.tree);
     if (inverted.cut_paths > 0) {
-      log::warn(count_text(inverted.cut_paths) + " paths are too deep: their outermost callers are left out");
+      log::warn(counted_text(inverted.cut_paths, "path").append(" ").append(is_or_are(inverted.cut_paths)) +
+                " too deep: the outermost callers are left out");
     }
   }
 
@@ -298,8 +299,8 @@ class Flame : public Command {
       log::info(output::without_lines_text(shared.without_lines, shared.samples, shared.without_in_zebins));
     }
     if (shared.untimed > 0) {
-      log::info(count_text(shared.untimed) +
-                " samples belong to work without a measured time: --weight samples shows them");
+      log::info(counted_text(shared.untimed, "sample") +
+                " of work without a measured time: --weight samples shows them");
     }
   }
 
@@ -359,8 +360,8 @@ class Flame : public Command {
 
   [[nodiscard]] output::WeightNames names(const analyze::ProfileInfo& info) const {
     const WeightWord& weight = weight_of(weight_);
-    return {weight.time_name, info.kind == ProfileKind::stall_samples ? "samples" : weight.count_name,
-            weight.bytes_name};
+    return {weight.time_name, info.kind == ProfileKind::stall_samples ? "sample" : weight.count_name, weight.bytes_name,
+            weight.event_name};
   }
 
   [[nodiscard]] output::SvgOptions svg_options(const FoldResult& folded, const WeightChoice& weight) const {

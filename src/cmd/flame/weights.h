@@ -17,32 +17,33 @@ struct WeightWord {
   const char* series_title;
   const char* time_name;
   const char* count_name;
+  const char* event_name = "event";
   const char* bytes_name = "copied or filled";
 };
 inline constexpr const char* kGraph = "GPU flame graph";
 inline constexpr const char* kTime = "GPU time";
 inline constexpr std::array<WeightWord, 12> kWeights = {{
-    {"sum", analyze::Measure::gpu, output::WeightKind::time, kGraph, "GPU work over time", kTime, "launches"},
-    {"time", analyze::Measure::gpu, output::WeightKind::time, kGraph, "GPU work over time", kTime, "launches"},
+    {"sum", analyze::Measure::gpu, output::WeightKind::time, kGraph, "GPU work over time", kTime, "launch"},
+    {"time", analyze::Measure::gpu, output::WeightKind::time, kGraph, "GPU work over time", kTime, "launch"},
     {"busy", analyze::Measure::busy, output::WeightKind::time, kGraph, "Busy GPU time, over time",
-     "time in which a device was busy", "launches"},
+     "time in which a device was busy", "launch"},
     {"exclusive", analyze::Measure::exclusive, output::WeightKind::time, kGraph, "Exclusive GPU time, over time",
-     "GPU time, divided among work that ran at the same time", "launches"},
+     "GPU time, divided among work that ran at the same time", "launch"},
     {"idle", analyze::Measure::idle, output::WeightKind::time, "GPU idle time", "GPU idle time, over time",
-     "time in which a device was idle", "gaps"},
-    {"count", analyze::Measure::gpu, output::WeightKind::count, kGraph, "GPU work over time", kTime, "launches"},
+     "time in which a device was idle", "gap", "idle time"},
+    {"count", analyze::Measure::gpu, output::WeightKind::count, kGraph, "GPU work over time", kTime, "launch"},
     {"samples", analyze::Measure::samples, output::WeightKind::count, kGraph, "Samples of GPU code, over time", kTime,
-     "samples"},
+     "sample"},
     {"bytes", analyze::Measure::gpu, output::WeightKind::bytes, kGraph, "Bytes copied and filled, over time", kTime,
-     "launches"},
+     "launch"},
     {"wait", analyze::Measure::wait, output::WeightKind::time, "Waiting for the GPU", "Waiting for the GPU, over time",
-     "time in which the CPU waited for a GPU", "calls"},
+     "time in which the CPU waited for a GPU", "call", "wait"},
     {"alloc", analyze::Measure::alloc, output::WeightKind::bytes, "GPU memory allocations",
-     "GPU memory allocations, over time", "time", "allocations", "allocated"},
+     "GPU memory allocations, over time", "time", "allocation", "allocation", "allocated"},
     {"failed", analyze::Measure::failed, output::WeightKind::count, "Calls that failed", "Calls that failed, over time",
-     "time", "calls"},
+     "time", "call", "failed call"},
     {"no-work", analyze::Measure::no_work, output::WeightKind::count, "Launches without GPU work",
-     "Launches without GPU work, over time", "time", "launches"},
+     "Launches without GPU work, over time", "time", "launch", "launch without GPU work"},
 }};
 
 inline const WeightWord& weight_of(const std::string& word) {

@@ -53,9 +53,8 @@ class SplitCommand : public Command {
     RETURN_IF_ERROR(merged);
     RETURN_IF_ERROR(split.finish());
     RETURN_IF_ERROR(folder->finish());
-    log::info("wrote " + count_text(split.parts()) + (split.parts() == 1 ? " part" : " parts") +
-              (split.has_rest() ? " and rest.txt" : "") + ", " + bytes_text(folder->bytes()) + ", into " +
-              escaped(folder->path()));
+    log::info("wrote " + counted_text(split.parts(), "part") + (split.has_rest() ? " and rest.txt" : "") + ", " +
+              bytes_text(folder->bytes()) + ", into " + escaped(folder->path()));
     for (const auto& warnings : {merged->warnings, split.mismatches()}) {
       for (const std::string& warning : warnings) {
         log::warn(warning);

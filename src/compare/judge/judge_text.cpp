@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/text/numbers.h"
 #include "base/text/utf8.h"
 
 namespace gpuprof::compare {
@@ -35,7 +36,7 @@ std::string signed_percent(double percent) {
 }
 
 std::string few_kernels_text(size_t kernels) {
-  return std::to_string(kernels) + (kernels == 1 ? " kernel is" : " kernels are") +
+  return counted_text(kernels, "kernel").append(" ").append(is_or_are(kernels)) +
          " too few for common statistics: each is judged by its own runs alone (Welch's test), and a change "
          "common to all kernels is not removed";
 }
@@ -89,7 +90,7 @@ std::string not_seen_text(const std::string& name, const Finding& finding, doubl
          " is possible, but not proven: the 95% interval of the change is " + signed_percent(finding.low_percent) +
          " to " + signed_percent(finding.high_percent) +
          (finding.low_percent > 0 ? ", and a regression must pass a stricter test" : "") +
-         (needed == 0 ? "" : "; about " + std::to_string(needed) + " runs a side would be enough");
+         (needed == 0 ? "" : "; about " + counted_text(needed, "run") + " a side would be enough");
 }
 
 }  // namespace gpuprof::compare

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string_view>
 
 #include "base/hash.h"
 
@@ -9,6 +10,7 @@ namespace gpuprof::compare {
 namespace {
 
 constexpr uint32_t kGone = UINT32_MAX;
+constexpr std::string_view kMain = "main";
 
 // Returns for each line the new line with which it was matched, or the line itself if it was not matched.
 std::vector<uint32_t> redirections(size_t lines, const Pairs& pairs) {
@@ -285,6 +287,18 @@ SharedFunctions::SharedFunctions(const LineMatcher& lines) {
     std::copy_if(stack.begin(), stack.end(), std::back_inserter(left), [&](char32_t f) { return shared[f]; });
     ids_.push_back(known.try_emplace(left, static_cast<uint32_t>(known.size())).first->second);
     placed_.push_back(!left.empty() && 2 * left.size() >= stack.size());
+    bool same = false;
+    bool own = false;
+    bool other = false;
+    for (const char32_t f : stack) {
+      const FunctionLine& function = lines.functions()[f];
+      const bool is_own = !function.note && function.origin == analyze::Origin::own;
+      same = same || (!function.note && shared[f]);
+      own = own || (is_own && function.name != kMain);
+      other = other || (is_own && !shared[f]);
+    }
+    same_code_.push_back(same && !other);
+    own_code_.push_back(own);
   }
 }
 

@@ -94,9 +94,17 @@ class SharedFunctions {
   // True if the stack is not empty and at least half of its functions exist on both sides.
   [[nodiscard]] bool placed(uint32_t stack) const { return placed_[stack]; }
 
+  // True if the stack has a function, and both sides have all its functions of the program itself. Programs with other
+  // code also share main and the functions of libraries.
+  [[nodiscard]] bool same_code(uint32_t stack) const { return same_code_[stack]; }
+  // True if the stack has a function of the program itself, other than main.
+  [[nodiscard]] bool own_code(uint32_t stack) const { return own_code_[stack]; }
+
  private:
   std::vector<uint32_t> ids_;
   std::vector<bool> placed_;
+  std::vector<bool> same_code_;
+  std::vector<bool> own_code_;
 };
 
 Pairs match_functions_by_name(const LineMatcher& lines);

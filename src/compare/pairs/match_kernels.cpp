@@ -22,10 +22,21 @@ bool is_operation(const std::string& name) {
   return name.starts_with('[');
 }
 
+// True: the normalized names are already known to be equal. Otherwise the callers must be evidence for a rename.
+enum class SameName : bool { no, yes };
+
+// Returns the normalized name without namespaces.
+std::string stem_of(const std::string& kernel) {
+  const std::string name = normalized_kernel(kernel);
+  const size_t colons = name.rfind("::");
+  return colons == std::string::npos ? name : name.substr(colons + 2);
+}
+
 // The kernels that only one side has, with their callers.
 class Candidates {
  public:
-  Candidates(const LineMatcher& lines, const SharedFunctions& landmarks) {
+  Candidates(const LineMatcher& lines, const SharedFunctions& landmarks, SameName same_name) {
+    const bool by_callers = same_name == SameName::no;
     std::vector<uint32_t> at(lines.kernels().size(), UINT32_MAX);
     for (uint32_t line = 0; line < lines.kernels().size(); ++line) {
       const Sides sums = lines.sides(lines.kernels()[line].costs);
@@ -33,19 +44,24 @@ class Candidates {
         continue;
       }
       at[line] = static_cast<uint32_t>(all_.size());
-      all_.push_back(lines.candidate(line, sums));
+      Candidate& kernel = all_.emplace_back(lines.candidate(line, sums));
+      kernel.name = by_callers ? stem_of(lines.kernels()[line].name) : "";
       old_.push_back(sums.in_old());
     }
+    std::vector<double> same_code(all_.size(), 0);
     for (const LineMatcher::Path& path : lines.paths()) {
       if (at[path.kernel] != UINT32_MAX) {
         Candidate& kernel = all_[at[path.kernel]];
-        const Sides sums = lines.sides(path.costs);
-        kernel.parents.push_back({landmarks.id(path.stack), lines.launches(sums)});
-        kernel.placed = kernel.placed && landmarks.placed(path.stack);
+        const double launches = lines.launches(lines.sides(path.costs));
+        kernel.parents.push_back({landmarks.id(path.stack), launches});
+        kernel.placed =
+            kernel.placed && landmarks.placed(path.stack) && (!by_callers || landmarks.own_code(path.stack));
+        same_code[at[path.kernel]] += landmarks.same_code(path.stack) ? launches : 0;
       }
     }
-    for (Candidate& kernel : all_) {
-      add_up(kernel.parents);
+    for (size_t i = 0; i < all_.size(); ++i) {
+      all_[i].same_code = !by_callers || 2 * same_code[i] >= all_[i].count;
+      add_up(all_[i].parents);
     }
   }
 
@@ -156,7 +172,7 @@ Pairs match_kernels_by_name(const LineMatcher& lines, const SharedFunctions& lan
       pairs.push_back(pair);
     }
   }
-  const Candidates candidates(lines, landmarks);
+  const Candidates candidates(lines, landmarks, SameName::yes);
   const auto with_name = [&](const auto& key) {
     return [&name_of, key](const Candidate& kernel) { return mix(key(kernel), name_of[kernel.line]); };
   };
@@ -170,7 +186,8 @@ Pairs match_kernels_by_name(const LineMatcher& lines, const SharedFunctions& lan
 }
 
 Pairs match_kernels_by_callers(const LineMatcher& lines, const SharedFunctions& landmarks) {
-  return pair_in_steps(lines, Candidates(lines, landmarks), key_of_launches, key_of_parents, key_of_main_parent);
+  return pair_in_steps(lines, Candidates(lines, landmarks, SameName::no), key_of_launches, key_of_parents,
+                       key_of_main_parent);
 }
 
 }  // namespace gpuprof::compare

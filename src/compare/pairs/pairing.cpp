@@ -7,7 +7,7 @@
 namespace gpuprof::compare {
 namespace {
 
-// Minimum ratio of the mean times of two matching kernels. kLeastUnplacedRatio applies if the callers are unknown.
+// Minimum ratio of the mean times of two matching kernels. kLeastUnplacedRatio applies if Candidate::placed is false.
 constexpr double kLeastMeanRatio = 0.1;
 constexpr double kLeastUnplacedRatio = 0.5;
 constexpr double kLeastSharedParents = 0.5;
@@ -45,7 +45,17 @@ double shared_parents(const Candidate& a, const Candidate& b) {
   return all <= 0 ? 0 : shared / all;
 }
 
+// True if the names begin alike: "saxpy" and "saxpy2", but not "reduce_kernel" and "softmax_kernel".
+bool similar_names(const Candidate& a, const Candidate& b) {
+  const auto [end, unused] = std::mismatch(a.name.begin(), a.name.end(), b.name.begin(), b.name.end());
+  const auto same = static_cast<size_t>(end - a.name.begin());
+  return same > 0 && 2 * same >= std::max(a.name.size(), b.name.size());
+}
+
 bool plausible(const Candidate& a, const Candidate& b) {
+  if (!(a.same_code && b.same_code) && !similar_names(a, b)) {
+    return false;
+  }
   const double least = a.placed && b.placed ? kLeastMeanRatio : kLeastUnplacedRatio;
   return ratio(a.mean_ns, b.mean_ns) >= least && shared_parents(a, b) >= kLeastSharedParents;
 }

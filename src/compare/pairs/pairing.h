@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,7 +20,10 @@ struct Candidate {
   double count = 0;
   double mean_ns = 0;           // mean time per launch; 0 if nothing was timed
   std::vector<Parent> parents;  // sorted by id, unique
-  bool placed = true;           // true: a CPU stack shows the callers
+  bool placed = true;           // true: CPU stacks show the callers, and other programs do not have the same callers
+  // True: code that both sides have makes most of the launches. Otherwise only a similar `name` makes a pair plausible.
+  bool same_code = true;
+  std::string name;
 };
 
 // Pairs old and new candidates of one group, in which any candidate may match any other. If both sides have equally

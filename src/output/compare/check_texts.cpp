@@ -49,7 +49,7 @@ size_t count_of(const Judgement& judgement, Finding::What what, Verdict verdict)
 }
 
 std::string kernels(size_t count) {
-  return std::to_string(count) + (count == 1 ? " kernel" : " kernels");
+  return counted_text(count, "kernel");
 }
 
 std::string slower_text(const Judgement& judgement) {
@@ -90,9 +90,9 @@ std::string headline(const Judgement& judgement) {
 
 std::string what_was_compared(const Comparison& runs, const Judgement& judgement) {
   const size_t all = runs.runs.size();
-  std::string text = judgement.one_side ? std::to_string(all) + " runs"
-                                        : std::to_string(runs.old_runs) + " old and " +
-                                              std::to_string(all - runs.old_runs) + " new runs";
+  std::string text = judgement.one_side
+                         ? counted_text(all, "run")
+                         : std::to_string(runs.old_runs) + " old and " + counted_text(all - runs.old_runs, "new run");
   if (all > 0 && !runs.runs.front()->devices.empty()) {
     text += " on ";
     for (const std::string& device : runs.runs.front()->devices) {

@@ -165,34 +165,61 @@ bool is_launch_call(std::string_view name) {
   return is_call("cuda") || is_call("cu") || is_call("cl") || is_call("hip");
 }
 
-// Computes the change of a function or program as the sum of the changes of its paths. The mean duration of all its
-// work would mislead: this mean also changes if the function launches its kernels in other proportions.
+// Compares the new paths of a kernel with its gone paths: if code is reorganized, launches get new paths, and may also
+// take longer. Without this, the complete time of these paths would count as more and fewer launches.
+void compare_new_with_gone(const Comparison& all, std::vector<DiffLine>& paths) {
+  struct Gone {
+    double ns = 0;
+    double count = 0;
+  };
+  std::vector<Gone> gone(all.kernels.size());
+  for (const DiffLine& path : paths) {
+    if (const Difference& line = path.difference; line.after.count <= 0) {
+      Gone& kernel = gone[all.paths[path.line].kernel];
+      kernel.ns += static_cast<double>(line.before.value);
+      kernel.count += line.before.count;
+    }
+  }
+  for (DiffLine& path : paths) {
+    const Gone& kernel = gone[all.paths[path.line].kernel];
+    if (path.difference.before.count <= 0 && kernel.count > 0) {
+      compare::compare_new_line(path.difference, kernel.ns / kernel.count);
+    }
+  }
+}
+
+// Splits the changes of kernels, functions and the total as the sums of their paths. The mean duration of all their
+// work would mislead: this mean also changes if paths launch in other proportions. With sums, all tables agree.
 void sum_by_paths(DiffLines& lines) {
-  std::vector<int64_t> by_launches(lines.all.functions.size(), 0);
+  if (!lines.timed) {
+    return;  // each change is completely one of launches
+  }
+  compare_new_with_gone(lines.all, lines.paths);
+  int64_t total = 0;
+  std::vector<int64_t> kernels(lines.all.kernels.size(), 0);
+  std::vector<int64_t> functions(lines.all.functions.size(), 0);
   // For each function, the last path that was added to it.
   std::vector<uint32_t> seen(lines.all.functions.size(), UINT32_MAX);
   for (const DiffLine& path : lines.paths) {
     const PathLine& known = lines.all.paths[path.line];
-    for (const auto* functions : {&known.functions, &known.old_functions}) {
-      for (const uint32_t function : *functions) {
+    const int64_t by_launches = path.difference.by_launches;
+    total = sum_of(total, by_launches);
+    kernels[known.kernel] = sum_of(kernels[known.kernel], by_launches);
+    for (const auto* both : {&known.functions, &known.old_functions}) {
+      for (const uint32_t function : *both) {
         if (std::exchange(seen[function], path.line) != path.line) {
-          by_launches[function] = sum_of(by_launches[function], path.difference.by_launches);
+          functions[function] = sum_of(functions[function], by_launches);
         }
       }
     }
   }
-  const auto part = [](Difference& difference, int64_t launches) {
-    difference.by_launches = launches;
-    difference.by_duration = sum_of(difference.change, -launches);
-  };
+  compare::split_change(lines.total, total);
+  for (DiffLine& kernel : lines.kernels) {
+    compare::split_change(kernel.difference, kernels[kernel.line]);
+  }
   for (DiffLine& function : lines.functions) {
-    part(function.difference, by_launches[function.line]);
+    compare::split_change(function.difference, functions[function.line]);
   }
-  int64_t all = 0;
-  for (const DiffLine& kernel : lines.kernels) {
-    all = sum_of(all, kernel.difference.by_launches);
-  }
-  part(lines.total, all);
 }
 
 template <typename Fact>
@@ -282,7 +309,7 @@ std::string nothing_text(const DiffLines& lines) {
   if (renamed == 0) {
     return "Nothing differs.";
   }
-  return "Nothing differs but the names of " + count_text(renamed) + (renamed == 1 ? " kernel." : " kernels.");
+  return "Nothing differs but the names of " + counted_text(renamed, "kernel") + ".";
 }
 
 uint64_t rounded_count(const compare::SideCost& side) {

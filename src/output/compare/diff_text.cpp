@@ -49,8 +49,8 @@ class Text {
     table("Call paths", lines_.paths,
           [this](uint32_t line, size_t width_left) { return path(all_.paths[line], width_left); });
     out_ += !lines_.timed ? ""
-                          : "\nlaunches: the change by more or fewer launches, each as long as before;\n"
-                            "the rest is the change by longer or shorter launches.\n";
+                          : "\nlaunches: the change by more or fewer launches of each call path, each as long\n"
+                            "as before; the rest is the change by longer or shorter launches.\n";
   }
 
  private:

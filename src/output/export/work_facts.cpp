@@ -49,10 +49,10 @@ WorkFacts FactTexts::of(const p::Work& work) {
 }
 
 std::string_view frame_kind(analyze::FrameClass cls) {
-  // In the order of the enumerators of FrameClass.
+  // In the order of the enumerators of FrameClass. No export has events.
   static constexpr std::array<std::string_view, analyze::kFrameClasses> kKinds = {
       "process",   "native", "inlined",    "python", "interpreter", "kernel",
-      "separator", "gpu",    "gpu_detail", "note",   "mark"};
+      "separator", "gpu",    "gpu_detail", "note",   "mark",        "mark"};
   return kKinds.at(static_cast<size_t>(cls));
 }
 

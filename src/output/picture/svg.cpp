@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "analyze/names/labels.h"
+#include "analyze/paths/work_paths.h"
 #include "base/text/numbers.h"
 #include "output/picture/svg_layout.h"
 #include "output/picture/svg_palette.h"
@@ -54,6 +56,7 @@ struct Picture {
   FlameLayout layout;
   std::vector<Label> labels;
   std::vector<uint32_t> label_of;
+  std::array<std::string, analyze::kFrameClasses> class_texts;  // the words for each class in legend and tooltips
   uint32_t max_depth = 0;
   std::string notice;
   std::string out;
@@ -114,7 +117,7 @@ std::string weight_name(const SvgOptions& options) {
     case WeightKind::time:
       return options.names.time;
     case WeightKind::count:
-      return options.names.count;
+      return plural_text(options.names.count);
     case WeightKind::bytes:
       return "bytes " + options.names.bytes;
   }
@@ -155,6 +158,28 @@ void name_frames(Picture& picture, const FlameTree& tree) {
   }
 }
 
+// Returns what the picture's marks are, such as "range, capture".
+std::string marks_in(const std::vector<Label>& labels) {
+  std::array<std::pair<std::string_view, bool>, 3> kinds{{{"range", false}, {"capture", false}, {"no Python", false}}};
+  for (const Label& label : labels) {
+    if (label.cls == FrameClass::mark) {
+      kinds.at(label.text == analyze::kCapturedAt ? 1 : label.text == analyze::kNoPythonFrames ? 2 : 0).second = true;
+    }
+  }
+  std::string text;
+  for (const auto& [kind, present] : kinds) {
+    if (present) text.append(text.empty() ? "" : ", ").append(kind);
+  }
+  return text;
+}
+
+// Returns the words that the legend and the tooltips of this picture have for the frames of a class.
+std::string class_text(FrameClass cls, const Picture& picture) {
+  return cls == FrameClass::event  ? printable(picture.options.names.event)
+         : cls == FrameClass::mark ? marks_in(picture.labels)
+                                   : std::string(class_label(cls));
+}
+
 // Returns for each class whether the picture has a frame of that class.
 std::array<bool, kLegendOrder.size()> classes_in(const Picture& picture) {
   std::array<bool, kLegendOrder.size()> present{};
@@ -189,7 +214,7 @@ void write_legend(SvgHeader& header, const Picture& picture) {
   const auto present = classes_in(picture);
   for (const FrameClass cls : kLegendOrder) {
     if (!present[static_cast<size_t>(cls)] || cls == FrameClass::separator) continue;
-    key(class_letter(cls) + std::to_string(kShades / 2), class_label(cls));
+    key(class_letter(cls) + std::to_string(kShades / 2), picture.class_texts.at(static_cast<size_t>(cls)));
   }
   if (!keys.empty()) header.block("gp-legend", kLegendRow, keys);
 }
@@ -254,7 +279,7 @@ void write_frame(Picture& picture, size_t index, int top) {
          (width < kThinPx ? " thin\">" : "\">");
   if (width >= kTooltipPx) {
     out += "<title>" + xml_escaped(cut_to_bytes(label.text, kTooltipNameBytes)) + "\n";
-    if (frame.depth > 0) out.append(class_label(label.cls)).append("\n");
+    if (frame.depth > 0) out.append(xml_escaped(picture.class_texts.at(static_cast<size_t>(label.cls)))).append("\n");
     out += xml_escaped(numbers(frame.weight, total, picture.options, true)) + "</title>";
   }
   out += "<rect x=\"" + px(x) + "\" y=\"" + std::to_string(y) + "\" width=\"" + px(width) + "\" height=\"" +
@@ -289,6 +314,7 @@ void write_data(Picture& picture) {
   out += "<metadata id=\"gp-data\">{\n";
   append_member(out, "weight", std::to_string(2 + static_cast<int>(options.weight.kind)));
   append_member(out, "countName", json_quoted(printable(options.names.count)));
+  append_member(out, "countNames", json_quoted(plural_text(printable(options.names.count))));
   append_member(out, "bytesName", json_quoted(printable(options.names.bytes)));
   append_member(out, "minWidth", px(std::clamp(options.min_width_px, 0.05, 1000.0)));
   append_member(out, "drawnFrames", std::to_string(options.limits.drawn_frames));
@@ -312,10 +338,13 @@ void write_data(Picture& picture) {
   out += "\"classes\":{";
   const auto present = classes_in(picture);
   for (const FrameClass cls : kLegendOrder) {
-    const bool rare = cls == FrameClass::mark || cls == FrameClass::interpreter;
+    const bool rare = cls == FrameClass::mark || cls == FrameClass::event || cls == FrameClass::interpreter;
     if (rare && !present[static_cast<size_t>(cls)]) continue;
     if (out.back() != '{') out += ',';
-    out.append("\"").append(1, class_letter(cls)).append("\":").append(json_quoted(class_label(cls)));
+    out.append("\"")
+        .append(1, class_letter(cls))
+        .append("\":")
+        .append(json_quoted(picture.class_texts.at(static_cast<size_t>(cls))));
   }
   out += "},\n\"labels\":[";
   for (const Label& label : picture.labels) {
@@ -337,16 +366,21 @@ std::string full_notice(const SvgOptions& options, size_t left_out) {
   std::string notice = printable(options.notice);
   if (left_out == 0) return notice;
   if (!notice.empty()) notice += "; ";
-  return notice + count_text(left_out) + " light or very deep frames are left out of this picture";
+  return notice + counted_text(left_out, "light or very deep frame").append(" ").append(is_or_are(left_out)) +
+         " left out of this picture";
 }
 
 }  // namespace
 
 std::string svg(const FlameTree& tree, const SvgOptions& options) {
   Picture picture{
-      options, lay_out(tree, options.weight.kind, options.limits.data_frames, options.limits.depth), {}, {}, 0, {}, {}};
+      options, lay_out(tree, options.weight.kind, options.limits.data_frames, options.limits.depth), {}, {}, {}, 0, {},
+      {}};
   picture.notice = full_notice(options, picture.layout.left_out);
   name_frames(picture, tree);
+  for (const FrameClass cls : kLegendOrder) {
+    picture.class_texts.at(static_cast<size_t>(cls)) = class_text(cls, picture);
+  }
 
   const uint64_t least = least_drawn(picture);
   for (const LaidFrame& frame : picture.layout.frames) {

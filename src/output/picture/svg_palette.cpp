@@ -23,7 +23,7 @@ struct ClassStyle {
   Hsl dark;
 };
 
-constexpr std::array<ClassStyle, 11> kStyles{{
+constexpr std::array<ClassStyle, analyze::kFrameClasses> kStyles{{
     {FrameClass::process, 'p', "process, thread, device", {216, 20, 80}, {216, 13, 32}},
     {FrameClass::native, 'n', "CPU native", {33, 88, 68}, {28, 58, 31}},
     {FrameClass::inlined, 'i', "CPU inlined", {50, 84, 74}, {46, 52, 28}},
@@ -33,7 +33,8 @@ constexpr std::array<ClassStyle, 11> kStyles{{
     {FrameClass::separator, 's', "separator", {216, 8, 88}, {216, 6, 25}},
     {FrameClass::gpu, 'g', "GPU kernel, copy, source line", {136, 48, 63}, {140, 46, 27}},
     {FrameClass::gpu_detail, 'd', "GPU instruction, stall", {176, 46, 68}, {178, 50, 25}},
-    {FrameClass::mark, 'm', "range, capture, idle", {258, 58, 83}, {258, 30, 40}},
+    {FrameClass::event, 'v', "event", {84, 46, 68}, {86, 38, 26}},
+    {FrameClass::mark, 'm', "mark", {258, 58, 83}, {258, 30, 40}},
     {FrameClass::note, 'x', "note: data is missing", {4, 72, 82}, {4, 40, 34}},
 }};
 

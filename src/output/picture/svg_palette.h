@@ -19,11 +19,11 @@ struct Rgb {
 
 constexpr size_t kShades = 6;
 
-constexpr std::array<analyze::FrameClass, 11> kLegendOrder{
+constexpr std::array<analyze::FrameClass, analyze::kFrameClasses> kLegendOrder{
     analyze::FrameClass::process,   analyze::FrameClass::python,  analyze::FrameClass::interpreter,
     analyze::FrameClass::native,    analyze::FrameClass::inlined, analyze::FrameClass::kernel,
     analyze::FrameClass::separator, analyze::FrameClass::gpu,     analyze::FrameClass::gpu_detail,
-    analyze::FrameClass::mark,      analyze::FrameClass::note};
+    analyze::FrameClass::event,     analyze::FrameClass::mark,    analyze::FrameClass::note};
 
 std::string_view class_label(analyze::FrameClass cls);  // returns, for example, "GPU kernel, copy, source line"
 char class_letter(analyze::FrameClass cls);

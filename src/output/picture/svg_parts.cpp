@@ -37,7 +37,7 @@ std::string exact_text(uint64_t value, WeightKind kind, const WeightNames& names
     case WeightKind::time:
       return value < 1'000 ? duration_text(value) : duration_text(value) + " (" + count_text(value) + " ns)";
     case WeightKind::count:
-      return count_text(value) + " " + printable(names.count);
+      return counted_text(value, printable(names.count));
     case WeightKind::bytes:
       return bytes_text(value) + (value < 1'024 ? " " : " (" + count_text(value) + " bytes) ") + printable(names.bytes);
   }

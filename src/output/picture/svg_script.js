@@ -42,7 +42,7 @@ let matches = null;       // set during a search: Uint8Array, indexed by label
 let advance = 6.65;       // width in px of one column of a frame's text
 
 function changeNumbers(i) {
-  const exact = data.weight === NS ? exactNs : (value) => grouped(value) + ' ' + data.countName;
+  const exact = data.weight === NS ? exactNs : counted;
   const [before, after] = beforeAfter(i);
   const texts = ['old ' + exact(before), 'new ' + exact(after)];
   const percents = before > 0 ? 100 * (after / before - 1) : 0;
@@ -54,7 +54,7 @@ function changeNumbers(i) {
 function numbers(i) {
   if (data.difference) return changeNumbers(i);
   const at = i * STRIDE;
-  const parts = [[NS, exactNs(view.frames[at + NS])], [COUNT, grouped(view.frames[at + COUNT]) + ' ' + data.countName],
+  const parts = [[NS, exactNs(view.frames[at + NS])], [COUNT, counted(view.frames[at + COUNT])],
                  [BYTES, exactBytes(view.frames[at + BYTES], data.bytesName)]];
   const texts = [parts[data.weight - NS][1], percent(widthOf(i), whole()) + ' of total'];
   if (i > state.zoom && i < view.end[state.zoom] && state.zoom !== 0) texts.push(percent(widthOf(i), widthOf(state.zoom)) + ' of zoomed');
@@ -427,7 +427,7 @@ function statusText() {
   if (baseKind === 'sandwich') return 'Matched ' + grouped(sum.frames) + (sum.frames === 1 ? ' frame' : ' frames');
   const within = state.zoom ? percent(matchedTotals(view, state.zoom).weight, widthOf(state.zoom)) : '';
   const parts = ['Matched ' + percent(sum.weight, whole()) + (state.zoom ? ' (' + within + ' of zoomed)' : '')];
-  if (data.weight === COUNT) parts.push(grouped(sum.weight) + ' ' + data.countName);
+  if (data.weight === COUNT) parts.push(counted(sum.weight));
   if (data.weight === BYTES) parts.push(exactBytes(sum.weight, data.bytesName));
   if (sum.ns > 0) parts.push(exactNs(sum.ns));
   parts.push(grouped(sum.frames) + (sum.frames === 1 ? ' frame' : ' frames'));

@@ -35,6 +35,7 @@ function bytes(value) {
 
 const exactNs = (ns) => duration(ns) + (ns < 1e3 ? '' : ' (' + grouped(ns) + ' ns)');
 const exactBytes = (value, name) => bytes(value) + (value < 1024 ? ' ' : ' (' + grouped(value) + ' bytes) ') + name;
+const counted = (value) => grouped(value) + ' ' + (value === 1 ? data.countName : data.countNames);
 const percent = (part, whole) => fixed(whole > 0 ? Math.round((10000 * part) / whole) : 0, 2) + '%';
 
 // ---- the page around the picture ----

@@ -182,7 +182,7 @@ function foldedText() {
 // Returns this file with only the data of the shown part. Removes elements that the script of the new file makes again.
 function svgText() {
   const own = {
-    [NS]: exactNs, [COUNT]: (value) => grouped(value) + ' ' + data.countName,
+    [NS]: exactNs, [COUNT]: counted,
     [BYTES]: (value) => exactBytes(value, data.bytesName),
   }[data.weight];
   const part = Object.assign({}, data, { cut: undefined,

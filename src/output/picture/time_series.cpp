@@ -188,6 +188,7 @@ void write_series_data(std::string& out, const Map& map) {
   out += "<metadata id=\"gp-data\">{\n";
   append_member(out, "kind", std::to_string(static_cast<int>(options.kind)));
   append_member(out, "countName", json_quoted(printable(options.names.count)));
+  append_member(out, "countNames", json_quoted(plural_text(printable(options.names.count))));
   append_member(out, "bytesName", json_quoted(printable(options.names.bytes)));
   append_member(out, "pad", std::to_string(kSvgPad));
   append_member(out, "left", std::to_string(map.left()));

@@ -28,7 +28,7 @@
   }
 
   function exact(value) {
-    return [exactNs, (count) => grouped(count) + ' ' + data.countName, (sum) => exactBytes(sum, data.bytesName)][data.kind](value);
+    return [exactNs, counted, (sum) => exactBytes(sum, data.bytesName)][data.kind](value);
   }
 
   function sumText(from, to) {

@@ -226,10 +226,11 @@ std::string verdict_line(const RanksView& view) {
 
 void ranks_text(const RanksView& view, TextStream& out) {
   const analyze::Job& job = view.job;
-  out.append(count_text(job.ranks().size()) + " ranks, " + duration_text(job.blocks() * job.block_ns()) +
-             " in slices of " + analyze::exact_seconds(job.interval_ns()) +
-             (job.block_slices() > 1 ? ", compared " + std::to_string(job.block_slices()) + " at a time" : "") +
-             (job.collectives() > 0 ? "; " + count_text(job.collectives()) + " collectives\n" : "; no collectives\n"));
+  out.append(
+      counted_text(job.ranks().size(), "rank") + ", " + duration_text(job.blocks() * job.block_ns()) +
+      " in slices of " + analyze::exact_seconds(job.interval_ns()) +
+      (job.block_slices() > 1 ? ", compared " + std::to_string(job.block_slices()) + " at a time" : "") +
+      (job.collectives() > 0 ? "; " + counted_text(job.collectives(), "collective") + "\n" : "; no collectives\n"));
   if (view.verdict.inconclusive.empty()) {
     out.append("The job's clock begins when all ranks run, " +
                analyze::exact_seconds(job.begin_ns(view.verdict.first)) + " after the recording began.\n");

@@ -16,6 +16,7 @@
 #include "base/files/safe_open.h"
 #include "base/process/children.h"
 #include "base/process/stranger.h"
+#include "base/text/numbers.h"
 #include "base/unique_fd.h"
 #include "record/process/environ.h"
 #include "symbolize/maps_line.h"
@@ -297,7 +298,7 @@ std::vector<Error> UnrecordedProcesses::messages(bool nothing_recorded) const {
   }
   for (const auto& entry : by_text) {
     if (const auto [index, others] = entry.second; others != 0) {
-      all[index].message += " (" + std::to_string(others) + " other processes, too)";
+      all[index].message += " (" + counted_text(others, "other process") + ", too)";
     }
   }
   return all;

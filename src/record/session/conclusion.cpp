@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/text/numbers.h"
 #include "profile/loss.h"
 
 namespace gpuprof::record {
@@ -45,12 +46,12 @@ void explain_missing_samples(const backend::SamplingOptions& sampling, const Cor
               "gpuprof doctor)");
   }
   if (without_lines.in_cubins > 0) {
-    log::info(std::to_string(without_lines.in_cubins) +
-              " sampled kernels have no source lines: nvcc adds them with -lineinfo, at no cost at run time");
+    log::info(counted_text(without_lines.in_cubins, "sampled kernel") +
+              " without source lines: nvcc adds them with -lineinfo, at no cost at run time");
   }
   if (without_lines.in_zebins > 0) {
-    log::info(std::to_string(without_lines.in_zebins) +
-              " sampled kernels have no source lines: icpx adds them with -gline-tables-only; for kernels that "
+    log::info(counted_text(without_lines.in_zebins, "sampled kernel") +
+              " without source lines: icpx adds them with -gline-tables-only; for kernels that "
               "the program builds itself, use the build option -g");
   }
 }

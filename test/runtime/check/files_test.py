@@ -239,7 +239,7 @@ class CheckFiles(rig.RuntimeTest):
             last = made.write(os.path.join(self.folder, f"{name}.txt"), seed=name, **facts)
             self.inconclusive(*keep, "a", *two, last, saying=f"not kept: .*{name}.txt: .*{saying}")
             self.assertFalse(os.path.exists(kept))
-        self.inconclusive(*keep, "a", two[0], saying="not kept: 1 runs are too few")
+        self.inconclusive(*keep, "a", two[0], saying="not kept: 1 run is too few")
         self.assertFalse(os.path.exists(kept))
         _, err = self.check(*keep, "a", *self.side("old"), expect=INCONCLUSIVE)
         self.assertIn("kept as a baseline for later commits: ", err)

@@ -27,9 +27,9 @@ def resolved(export):
 
 
 def tidy(value):
-    """Sorts JSON lines of equal weight. Drops META `recording`: merged subsets have `recording.part` instead."""
+    """Sorts JSON lines of equal weight."""
     if isinstance(value, dict):
-        return {key: tidy(item) for key, item in value.items() if not key.startswith("recording")}
+        return {key: tidy(item) for key, item in value.items()}
     if isinstance(value, list):
         return sorted((tidy(item) for item in value), key=lambda item: json.dumps(item, sort_keys=True))
     return value
@@ -175,8 +175,13 @@ class PartsTest(rig.RuntimeTest):
         self.gpuprof("filter", "--not", "--kernel", "heavy", first, "-o", self.path("rest.txt"))
         run = self.run_command([rig.GPUPROF, "merge", "run/part.txt", "rest.txt", "-o", self.path("no.txt")])
         self.assertEqual(run.returncode, 1)
-        self.assertRegex(run.stderr, rb"cannot merge \S+\.txt and \S+\.txt: both hold work of one recording")
+        self.assertRegex(run.stderr, rb"cannot merge \S+\.txt and \S+\.txt: both hold a part of one recording")
         self.assertFalse(os.path.exists(self.path("no.txt")))
+        self.gpuprof("split", "--by", "time=50ms", "-o", self.path("times"), first)
+        self.gpuprof("merge", "times", "-o", self.path("joined.txt"))
+        self.gpuprof("merge", "joined.txt", other, "-o", self.path("both.txt"))
+        self.gpuprof("merge", "both.txt", first, "joined.txt", "-o", self.path("all.txt"))
+        self.assertEqual(rig.Profile(self.path("all.txt")).end()["gpu_ns"], 2 * ns)
 
     def test_subsets_of_two_recordings_are_not_a_complete_profile(self):
         # These profiles have no time and no host, like profiles of other tools.

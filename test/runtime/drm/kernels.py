@@ -120,7 +120,7 @@ class Kernels:
                 if ".drm." in key and ".note." not in key}
         self.assertEqual((meta["batches.lost"], meta["bindings.lost"]), (["0"], ["0"]))
         self.assertIn(int(meta["batches.given_up"][0]), range(8, 13))
-        self.assertIn("batches were incomplete when they were submitted", self.said("stalls.profile"))
+        self.assertIn("incomplete at submission", self.said("stalls.profile"))
 
     def test_stalls_are_folded_below_kernels(self):
         folded = self.sections["stalls.folded"]

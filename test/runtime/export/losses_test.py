@@ -83,7 +83,7 @@ class LossesTest(rig.RuntimeTest):
             with self.subTest(page):
                 self.assertIn(LOSS if page[0] == "flame" else "lost     ring_full 5", self.gpuprof("-q", *page, LOSSY))
         self.assertIn(LOSS, json.loads(self.gpuprof("-q", "report", "--json", LOSSY))["missing"])
-        self.assertIn("5 records were lost", " ".join(self.gpuprof("ranks", LOSSY, expect=(0, 1, 125)).split()))
+        self.assertIn("5 records lost", " ".join(self.gpuprof("ranks", LOSSY, expect=(0, 1, 125)).split()))
         for command in ("flame", "annotate", "latency", "report"):
             run = self.run_command([rig.GPUPROF, command, LOSSY])
             self.assertIn("ring_full 5", (run.stdout + run.stderr).decode(), command)

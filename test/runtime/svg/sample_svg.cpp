@@ -158,7 +158,7 @@ FlameTree narrow_tree() {
   tree.add(tree.child(app, "wide", FrameClass::gpu), {1'000'000'000, 10, 0});
   const NodeId rare = tree.child(app, "rare", FrameClass::native);
   tree.add(rare, {1'000, 1, 0});
-  tree.add(tree.child(rare, "tiny_a", FrameClass::gpu), {6'000, 2, 0});
+  tree.add(tree.child(rare, "tiny_a", FrameClass::gpu), {6'000, 1, 0});
   tree.add(tree.child(rare, "tiny_b", FrameClass::gpu), {3'000, 3, 4'096});
   return tree;
 }

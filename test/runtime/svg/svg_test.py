@@ -179,6 +179,7 @@ class Svg(unittest.TestCase):
         assert near(page.frame("rare")["width"], 1260)
         # `rare` has 10 us: 6 us of tiny_a, 3 us of tiny_b, and 1 us of its own, which is the gap on the right.
         assert near(page.frame("tiny_a")["width"], 756) and near(page.frame("tiny_b")["width"], 378)
+        assert page.frame("tiny_a")["label"].endswith("60.00% of zoomed, 1 launch"), page.frame("tiny_a")
         assert page.frame("tiny_b")["label"].endswith("30.00% of zoomed, 3 launches, 4.00 KiB (4,096 bytes) copied or filled")
 
     @twice
@@ -283,9 +284,9 @@ class Svg(unittest.TestCase):
           return [fill('[captured at]'), fill('[captured bef'), fill('rank 0')];""")
         assert len(set(fills)) == 3, fills
         self.browser.hover(page.select("[captured at]"))
-        assert "range, capture, idle" in page.text("gp-details-hint"), page.text("gp-details-hint")
+        assert "range, capture" in page.text("gp-details-hint"), page.text("gp-details-hint")
         legend = page.text("gp-legend")
-        assert "range, capture, idle" in legend and "note: data is missing" in legend, legend
+        assert "range, capture" in legend and "note: data is missing" in legend, legend
         self.page("deep.svg")
         assert "range, capture" not in page.text("gp-legend")  # a picture without marks does not mention them
 

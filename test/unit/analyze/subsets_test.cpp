@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analyze/merge/recordings.h"
 #include "analyze/rows/summarize.h"
 #include "analyze/subsets/filter.h"
 #include "analyze/subsets/split.h"
@@ -21,9 +22,7 @@ namespace {
 std::vector<MergeInput> inputs_of(const std::vector<std::string>& texts) {
   std::vector<MergeInput> inputs;
   for (const std::string& text : texts) {
-    auto reader = test::open_text(text);
-    REQUIRE(reader);
-    inputs.push_back({"p.txt", std::move(reader).value()});
+    inputs.push_back({.name = "p.txt", .bytes = text.size(), .reopen = [text] { return test::open_text(text); }});
   }
   return inputs;
 }
@@ -198,8 +197,64 @@ TEST_CASE("a subset does not count beside the recording that holds it") {
   CHECK(fails(nested));
 }
 
+TEST_CASE("all subsets of a split hold its recordings completely, and some of them do not") {
+  const std::string id = "0123456789abcdef0123456789abcdef";
+  const std::string job = std::string(kJob).insert(12, "META;recording;" + id + "\n");
+  const std::string other =
+      "GPUPROF;3.2\nMETA;recording;fedcba9876543210fedcba9876543210\nMETA;start_ns;1000\nMETA;interval_ns;100\n"
+      "STRING;5;gemm\nWORK;1;0;0;0;0;0;0;0;0;0;kernel;5;0\nGPU;0;1;1;100;100;100;10000;0;0\nEND;1200;1;1;100;0;0;0\n";
+  const auto ns_of = [](const std::vector<std::string>& texts) { return test::read_all(merged_text(texts)).total.ns; };
+  const auto error_of = [](const std::vector<std::string>& texts) {
+    std::string text;
+    const auto result = merge(inputs_of(texts), append_to(text));
+    return result ? std::string() : result.error().message;
+  };
+  const Parts parts = parts_of(job, SplitBy::rank);
+  const std::string joined = merged_text(texts_of(parts));
+  CHECK(contains_line(joined, "META;recording;" + id));
+  CHECK(joined.find("part") == std::string::npos);
+  // A later merge treats `joined` like `job`.
+  const std::string both = merged_text({joined, other});
+  CHECK(ns_of({both}) == 142);
+  CHECK(ns_of({both, job}) == 142);
+  CHECK(ns_of({both, joined}) == 142);
+  CHECK(ns_of({joined, parts.at("rank-1")}) == 42);
+  CHECK(ns_of({joined, job, other}) == 142);
+  CHECK(joined.find("META;recording;") < joined.find("STRING;"));
+  const std::string some = merged_text({parts.at("rank-0"), parts.at("rest")});
+  CHECK(contains_line(some, "META;recording.part;" + id));
+  CHECK_FALSE(contains_line(some, "META;recording;" + id));
+  CHECK(ns_of({some, job}) == 42);
+  CHECK(ns_of({some, other}) == 135);
+  CHECK(error_of({some, parts.at("rank-1")}) ==
+        "cannot merge p.txt and p.txt: both hold a part of one recording, and some of its work may be in both");
+  CHECK(error_of({merged_text({some, other}), job}) ==
+        "cannot merge p.txt and p.txt: both hold work of one recording, which would count twice");
+  // A subset of the work stays one, however it was split.
+  const auto rank_0 = filtered(job, rank_conditions(0));
+  REQUIRE(rank_0);
+  const std::string rank_0_again = merged_text(texts_of(parts_of(*rank_0, SplitBy::process)));
+  CHECK_FALSE(contains_line(rank_0_again, "META;recording;" + id));
+  const std::string some_again = merged_text(texts_of(parts_of(some, SplitBy::time, 100)));
+  CHECK_FALSE(contains_line(some_again, "META;recording;" + id));
+}
+
+TEST_CASE("the subsets of many recordings name all of them") {
+  std::string job =
+      "GPUPROF;3.2\nMETA;start_ns;1000\nMETA;interval_ns;100\nSTRING;5;gemm\nWORK;1;0;0;0;0;0;0;0;0;0;kernel;5;0\n"
+      "GPU;0;1;1;30;30;30;900;0;0\nGPU;1;1;1;5;5;5;25;0;0\nEND;1200;2;2;35;0;0;0\n";
+  REQUIRE(!parts_of(job, SplitBy::time, 100).contains("rest"));
+  constexpr size_t kRecordings = 1200;
+  for (size_t i = 0; i < kRecordings; ++i) {
+    job.insert(12, "META;recording;" + std::to_string(1000 + i) + std::string(28, '0') + "\n");
+  }
+  const std::string again = merged_text(texts_of(parts_of(job, SplitBy::time, 100)));
+  CHECK(recording_ids(test::read_all(again).info.meta).size() == kRecordings);
+}
+
 TEST_CASE("the subsets of a subset merge to that subset") {
-  const std::string part = parts_of(kJob, SplitBy::rank).at("rank-1");
+  const std::string job = std::string(kJob).insert(12, "META;recording;0123456789abcdef0123456789abcdef\n");
+  const std::string part = parts_of(job, SplitBy::rank).at("rank-1");
   const Parts parts = parts_of(part, SplitBy::time, 100);
   check_equal(merged_text({part}), merged_text(texts_of(parts)));
   CHECK(merged_text({part}).find("META;part.of;") != std::string::npos);

@@ -28,6 +28,7 @@ TEST_CASE("a counted word is singular only for 1") {
   CHECK(counted_text(1, "stack") == "1 stack");
   CHECK(counted_text(0, "stack") == "0 stacks");
   CHECK(counted_text(2345, "launch") == "2,345 launches");
+  CHECK(counted_text(2, "process") == "2 processes");
 }
 
 TEST_CASE("a duration is parsed with its unit, or without one in seconds") {

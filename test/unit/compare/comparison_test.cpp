@@ -122,6 +122,29 @@ TEST_CASE("a kernel is gone if no new kernel clearly replaces it") {
   CHECK(count(rivals, Change::appeared) == 2);
 }
 
+TEST_CASE("a kernel is renamed only if the same code of the program launches it") {
+  const auto renamed = [](const test::Launches& before, const test::Launches& after) {
+    return count(of({before}, {after}), Change::renamed) == 1;
+  };
+  // Functions whose names begin with "lib" belong to a library.
+  CHECK(renamed({"_start;main;step;libLaunch;alpha", 1000, 200}, {"_start;main;step;libLaunch;heavy", 4000, 200}));
+  CHECK(renamed({"main;step;libOld;libLaunch;alpha", 1000, 200}, {"main;step;libNew;libLaunch;heavy", 1100, 200}));
+  CHECK(
+      !renamed({"_start;main;alpha;libLaunch;alpha_k", 1000, 200}, {"_start;main;heavy;libLaunch;heavy_k", 990, 200}));
+  CHECK(!renamed({"_start;main;a;step;libLaunch;alpha", 1000, 200}, {"_start;main;b;step;libLaunch;heavy", 990, 200}));
+  // Each program has main, and many use the same libraries, so the times must be similar, too.
+  CHECK(renamed({"main;libLaunch;alpha", 1000, 200}, {"main;libLaunch;heavy", 1500, 200}));
+  CHECK(!renamed({"main;libLaunch;alpha", 1000, 200}, {"main;libLaunch;heavy", 4000, 200}));
+  CHECK(!renamed({"libPool;libLaunch;alpha", 1000, 200}, {"libPool;libLaunch;heavy", 4000, 200}));
+  // Without the callers, only the names are evidence.
+  CHECK(!renamed({"alpha", 1000, 200}, {"heavy", 1000, 200}));
+  CHECK(!renamed({"[truncated];alpha", 1000, 200}, {"[truncated];heavy", 1000, 200}));
+  CHECK(!renamed({"ns::reduce_kernel", 1000, 200}, {"ns::softmax_kernel", 1000, 200}));
+  CHECK(renamed({"alpha<1>", 1000, 200}, {"alpha<2>", 1000, 200}));
+  CHECK(renamed({"ns::alpha", 1000, 200}, {"ns::alpha2", 1000, 200}));
+  CHECK(renamed({"main;a;libLaunch;alpha", 1000, 200}, {"main;b;libLaunch;alpha2", 1000, 200}));
+}
+
 TEST_CASE("copies are never matched to other kinds of copies") {
   const Comparison all = of({{"main;a;[copy HtoD]", 100}}, {{"main;a;[copy DtoH]", 100}});
   CHECK(count(all, Change::renamed) == 0);

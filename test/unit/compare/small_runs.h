@@ -13,7 +13,8 @@
 namespace gpuprof::test {
 
 struct Launches {
-  std::string path;  // functions, outermost first, then the kernel, such as "main;step;gemm"
+  // Functions, outermost first, then the kernel, such as "main;step;gemm". "lib..." are functions of libraries.
+  std::string path;
   uint64_t ns = 0;
   uint64_t count = 1;
 };
@@ -26,7 +27,11 @@ inline uint32_t function_of(compare::Run& run, const std::string& name) {
       return i;
     }
   }
-  run.functions.push_back({.name = name, .note = name.starts_with("[")});
+  const bool note = name.starts_with("[");
+  const auto origin = note                      ? analyze::Origin::none
+                      : name.starts_with("lib") ? analyze::Origin::library
+                                                : analyze::Origin::own;
+  run.functions.push_back({.name = name, .origin = origin, .note = note});
   return static_cast<uint32_t>(run.functions.size() - 1);
 }
 

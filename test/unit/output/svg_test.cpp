@@ -137,11 +137,12 @@ TEST_CASE("svg: narrow frames are not drawn, but their data and weight are kept"
 TEST_CASE("svg: the weight decides the widths and the first number") {
   SvgOptions options;
   options.weight.kind = WeightKind::count;
-  options.names.count = "samples";
+  options.names.count = "sample";
   const std::string text = svg(tiny_tree(), options);
   CHECK(text.find("Total: 5 samples, 1.00 ms (1,000,000 ns), 4.00 KiB (4,096 bytes) copied or filled") !=
         std::string::npos);
   CHECK(text.find("2 samples, 40.00% of total") != std::string::npos);
+  CHECK(text.find("Width: samples.") != std::string::npos);
   options.weight.kind = WeightKind::bytes;
   const std::string bytes = svg(tiny_tree(), options);
   CHECK(bytes.find("saxpy") == std::string::npos);  // the kernel moved no bytes
@@ -308,6 +309,40 @@ TEST_CASE("svg text: a long text is cut to a number of columns") {
   CHECK(cut_to_bytes("abcdef", 6) == "abcdef");
   CHECK(cut_to_bytes("abcdefg", 6) == "abc\xE2\x80\xA6");
   CHECK(cut_to_bytes("ab\xE6\x97\xA5xyz", 7) == "ab\xE2\x80\xA6");
+}
+
+TEST_CASE("svg: the legend and the tooltips name the marks and events that the picture has") {
+  const auto picture = [](const std::string& mark, const std::string& event) {
+    FlameTree tree;
+    const NodeId range = tree.child(FlameTree::kRoot, mark, FrameClass::mark);
+    tree.add(tree.child(range, "[sync clFinish]", FrameClass::event), {10, 1, 0});
+    SvgOptions options;
+    options.names.event = event;
+    return svg(tree, options);
+  };
+  const std::string wait = picture("epoch", "wait");
+  CHECK(count_of(wait, ">wait</text>") == 1);
+  CHECK(count_of(wait, ">range</text>") == 1);
+  CHECK(count_of(wait, "<title>[sync clFinish]\nwait\n") == 1);
+  CHECK(count_of(wait, "<title>epoch\nrange\n") == 1);
+  CHECK(wait.find("\"v\":\"wait\",\"m\":\"range\"") != std::string::npos);
+  CHECK(wait.find("capture") == std::string::npos);
+  CHECK(wait.find("idle") == std::string::npos);
+  CHECK(count_of(picture("[captured at]", "failed call"), ">failed call</text>") == 1);
+  CHECK(count_of(picture("[captured at]", "failed call"), ">capture</text>") == 1);
+  CHECK(count_of(picture("[no Python frames]", "wait"), ">no Python</text>") == 1);
+}
+
+TEST_CASE("svg: a count of one has the singular") {
+  FlameTree tree;
+  tree.add(tree.child(FlameTree::kRoot, "gemm", FrameClass::gpu), {1'000, 1, 0});
+  const std::string text = svg(tree, {});
+  CHECK(text.find(", 1 launch<") != std::string::npos);
+  CHECK(text.find("1 launches") == std::string::npos);
+  CHECK(text.find("\"countName\":\"launch\",\n\"countNames\":\"launches\"") != std::string::npos);
+  SvgOptions options;
+  options.limits.data_frames = 1;
+  CHECK(svg(tree, options).find("1 light or very deep frame is left out") != std::string::npos);
 }
 
 TEST_CASE("svg palette: labels are readable on every colour") {

@@ -12,6 +12,7 @@
 
 #include "backend/drm/stalls/xe_uapi.h"
 #include "base/files/safe_open.h"
+#include "base/text/numbers.h"
 #include "base/unique_fd.h"
 
 namespace gpuprof::backend::drm {
@@ -241,7 +242,7 @@ std::string stall_text(StallDevices& devices) {
   if (!gts) {
     return "no EU stalls: " + gts.error().message;
   }
-  return gts->empty() ? "" : "EU stalls of " + std::to_string(gts->size()) + (gts->size() == 1 ? " GT" : " GTs");
+  return gts->empty() ? "" : "EU stalls of " + counted_text(gts->size(), "GT");
 }
 
 std::unique_ptr<StallDevices> make_xe_stall_devices(std::string root) {
