@@ -97,6 +97,9 @@ bool WorkJoin::take(WorkEvent event, RetryPolicy policy) {
   }
   if (!weigh(event, launch)) {
     ++join_.counters.totals().off_records;
+    if (event.site.op == profile::Op::failed && Launches::is_launch(event.site.correlation)) {
+      join_.counters.coverage(event.site.source).failed_between_windows();
+    }
     parts_.launches.match(*source, event, launch);
     return true;
   }

@@ -45,7 +45,7 @@ CoverageCounts SourceCoverage::sum_up(const backend::Counters& counters) const {
   sum[CoverageCount::launches] = rest;
   sum[CoverageCount::matched] = take(seen_[CoverageCount::matched]);
   sum[CoverageCount::captured] = take(counters.counts[GPUPROF_COUNT_CAPTURED]);
-  sum[CoverageCount::failed] = take(counters.counts[GPUPROF_COUNT_FAILED]);
+  sum[CoverageCount::failed] = take(std::max(counters.counts[GPUPROF_COUNT_FAILED], failed_outside_) - failed_outside_);
   // GPU work without a known launch proves that the launch happened and that its event was lost. Count such launches as
   // matched.
   sum[CoverageCount::matched] += take(orphans_);

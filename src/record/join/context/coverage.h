@@ -32,6 +32,11 @@ class SourceCoverage {
   void count(profile::CoverageCount what, uint64_t count = 1) { seen_[what] += count; }
   // Counts the first GPU work of a launch whose event was lost or never written.
   void orphan_matched() { ++orphans_; }
+  // Counts a launch that failed just before or after a window.
+  void failed_between_windows() {
+    count(profile::CoverageCount::between_windows);
+    ++failed_outside_;
+  }
   // Counts launches whose stack has this shape and was walked by unwind tables.
   void stack_walked(const StackShape& shape, uint64_t launches);
 
@@ -41,6 +46,7 @@ class SourceCoverage {
  private:
   CoverageCounts seen_;
   uint64_t orphans_ = 0;
+  uint64_t failed_outside_ = 0;
 };
 
 }  // namespace gpuprof::record
