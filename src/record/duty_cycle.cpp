@@ -13,7 +13,7 @@ constexpr double kHeadroom = 0.9;
 constexpr double kPayBackNs = 20e9;
 constexpr double kLeastShare = 0.5;
 // How much of the sums of Slowdown remains when a window is added.
-constexpr double kKept = 1 - 1.0 / 32;
+constexpr double kRemains = 1 - 1.0 / 32;
 constexpr double kMostSlowdown = 0.95;
 // The vendor's library may cost this many times as much as gpuprof's code.
 constexpr double kMostHidden = 4;
@@ -27,12 +27,12 @@ uint64_t grown(uint64_t now, uint64_t before) {
 void Slowdown::add(const DutyCost& cost) {
   const auto recorded = static_cast<double>(cost.recorded);
   const auto recorded_ns = static_cast<double>(cost.recorded_ns);
-  recorded_ = recorded_ * kKept + recorded;
-  recorded_ns_ = recorded_ns_ * kKept + recorded_ns;
-  passed_ = passed_ * kKept + static_cast<double>(cost.passed);
-  passed_ns_ = passed_ns_ * kKept + static_cast<double>(cost.passed_ns);
+  recorded_ = recorded_ * kRemains + recorded;
+  recorded_ns_ = recorded_ns_ * kRemains + recorded_ns;
+  passed_ = passed_ * kRemains + static_cast<double>(cost.passed);
+  passed_ns_ = passed_ns_ * kRemains + static_cast<double>(cost.passed_ns);
   const double differs = recorded_ns_ == 0 ? 0 : recorded - recorded_ / recorded_ns_ * recorded_ns;
-  squares_ = squares_ * kKept + differs * differs;
+  squares_ = squares_ * kRemains + differs * differs;
 }
 
 double Slowdown::share() const {

@@ -299,6 +299,7 @@ class Session {
   [[nodiscard]] SummaryFacts facts_at(uint64_t end_ns) const {
     SummaryFacts facts;
     facts.wall_ns = end_ns - start_ns_;
+    facts.recorded_ns = options_.has_duty_cycle() ? facts.wall_ns : correlator_->recorded_ns(start_ns_, end_ns);
     facts.overhead = channel_->overhead();
     facts.counts_only = !attachment_.counts_only().empty() && !sources_.started_any();
     facts.counted = correlator_->counted();

@@ -148,7 +148,7 @@ Phrases times(const SummaryFacts& facts) {
   if (!facts.around) {
     return {};
   }
-  return {"recorded " + duration_text(facts.wall_ns), "attaching took " + duration_text(facts.around->attach_ns),
+  return {"recorded " + duration_text(facts.recorded_ns), "attaching took " + duration_text(facts.around->attach_ns),
           "detaching took " + duration_text(facts.around->leave_ns)};
 }
 
@@ -167,9 +167,6 @@ std::string empty_profile(const std::string& reason, const SummaryFacts& facts) 
 }
 
 Summary nothing_seen(const SummaryFacts& facts) {
-  if (facts.counts_only) {
-    return {true, {empty_profile("the process launched no GPU work while gpuprof was attached", facts)}};
-  }
   if (!facts.totals.lost.empty()) {
     Summary summary;
     summary.is_warning = true;
@@ -178,6 +175,14 @@ Summary nothing_seen(const SummaryFacts& facts) {
     lost.push_back(facts.file + " is an empty profile");
     add_lines(lost, summary.lines);
     return summary;
+  }
+  if (facts.windows == 0) {
+    return {true,
+            {empty_profile("recording was never on", facts)},
+            "choose a shorter --delay, or send the signal USR1 to gpuprof"};
+  }
+  if (facts.counts_only) {
+    return {true, {empty_profile("the process launched no GPU work while recording was on", facts)}};
   }
   const auto why = profile::why_empty({.nvtx_range = facts.nvtx_range,
                                        .outside_range = facts.totals.coverage[CoverageCount::outside_range],
@@ -191,7 +196,8 @@ Summary nothing_seen(const SummaryFacts& facts) {
     return {true, {empty_profile("nothing was recorded", facts)}, unseen};
   }
   return {true,
-          {empty_profile("the target used no GPU that gpuprof can see", facts)},
+          {facts.used_gpu ? "the target launched no GPU work: " + facts.file + " has no GPU times"
+                          : empty_profile("the target used no GPU that gpuprof can see", facts)},
           unseen + (unseen.empty() ? "" : "; ") + "gpuprof doctor lists what gpuprof can record"};
 }
 

@@ -17,6 +17,7 @@ namespace gpuprof::record {
 struct SummaryFacts {
   Totals totals;
   uint64_t wall_ns = 0;
+  uint64_t recorded_ns = 0;  // how long recording was on
   uint64_t recorder_cpu_ns = 0;
   // CPU time of the recorder before and after wall_ns.
   uint64_t other_cpu_ns = 0;

@@ -191,8 +191,8 @@ uint64_t recorded_ns(const Aggregate& rows) {
   return start_ns ? covered_ns(windows_in(rows.windows, *window, *start_ns)) : 0;
 }
 
-// Limits the device's time to the recorded time. Idle time counts in the slice in which it ends, and a subset lacks the
-// time of other work. So the sum of busy and idle time may differ from the recorded time.
+// Limits the device's time to the recorded time. In older recordings, time counts in the slice in which it ends, and a
+// subset lacks the time of other work. So the sum of busy and idle time may differ from the recorded time.
 void limit_to_recorded(const Aggregate& rows, uint64_t recorded, uint64_t exclusive_ns, DeviceLine& line) {
   const auto& meta = rows.info.meta;
   if (line.wall_ns == 0 && rows.info.is_estimate()) {

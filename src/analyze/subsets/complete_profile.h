@@ -63,7 +63,7 @@ struct RowOwner {
   std::optional<profile::WorkId> work;
   std::optional<profile::ProcessId> process;
   std::optional<profile::DeviceId> device;
-  std::optional<uint64_t> slice;           // slice in which the GPU work or the interval ended
+  std::optional<uint64_t> slice;           // slice in which the GPU work ended or the time passed
   std::optional<profile::StackId> ustack;  // set only for rows without a WORK
 };
 

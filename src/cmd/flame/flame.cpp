@@ -261,9 +261,6 @@ class Flame : public Command {
                                 ? "GPU time, and other kinds are left out; --weight count shows launches and calls"
                                 : "count"));
     }
-    if (fold_.measure == Measure::idle && folded.tree.total().ns > 0 && (window_.chosen() || !time_series_.empty())) {
-      log::info("idle time counts in the time slice in which it ends, so it may have begun before that slice");
-    }
     explain_samples(folded, weight);
     explain_unsampled(folded, weight);
     stacks_.explain(folded.trimmed);
@@ -316,8 +313,7 @@ class Flame : public Command {
 
   [[nodiscard]] Error why_nothing(const analyze::ProfileInfo& info, const profile::Tables& tables) const {
     if (window_.chosen() && fold_.measure == Measure::idle && has_shares_) {
-      return {"no idle time of a device ended " + window_.text(),
-              "idle time counts in the time slice in which it ends: choose a longer time", kExitNothing};
+      return {"no device was idle " + window_.text(), "choose a longer time", kExitNothing};
     }
     if (window_.chosen()) {
       return {"the chosen weight is 0 " + window_.text(), "--time-series FILE shows when there was work", kExitNothing};

@@ -109,6 +109,7 @@ class Correlator final : public backend::EventSink, public StackSink {
   [[nodiscard]] size_t rows_waiting() const { return rows_.waiting() + samples_.rows() + timeline_.waiting(); }
   [[nodiscard]] const std::map<std::string, uint32_t>& device_indices() const { return producers_.devices().indices(); }
   [[nodiscard]] size_t windows() const { return windows_.count(); }
+  [[nodiscard]] uint64_t recorded_ns(uint64_t begin, uint64_t end) const { return windows_.recorded(begin, end); }
   [[nodiscard]] uint64_t late_ns() const { return rows_.late_ns(); }
   [[nodiscard]] const JoinCounters& counters() const { return join_.counters; }
   [[nodiscard]] const Totals& totals() const { return join_.counters.totals(); }

@@ -54,6 +54,7 @@ TEST_CASE("the summary has lines of at most 100 columns, losses first") {
   facts.totals.coverage[gpuprof::profile::CoverageCount::before_attach] = 1;
   facts.overhead = {.samples = 1000, .ns = 1'000'000};
   facts.wall_ns = 1'000'000'000;
+  facts.recorded_ns = 1'000'000'000;
   facts.recorder_cpu_ns = 30'000'000;
   facts.other_cpu_ns = 500'000'000;
   facts.around = {{.attach_ns = 400'000'000, .leave_ns = 1'500'000'000}};
@@ -139,11 +140,13 @@ TEST_CASE("losses other than GPU work are reported, but do not lower the coverag
 TEST_CASE("an empty profile reports whether the target used a GPU at other times") {
   SummaryFacts facts;
   facts.file = "p.txt";
+  CHECK(has(shown(facts), "recording was never on: p.txt is an empty profile"));
+  facts.windows = 1;
   CHECK(has(shown(facts), "the target used no GPU that gpuprof can see"));
   facts.unrecorded = "opencl (no layers)";
   CHECK(has(summary_of(facts).hint, "not seen here: opencl (no layers); gpuprof doctor"));
   facts.used_gpu = true;
-  CHECK(has(shown(facts), "the target used no GPU that gpuprof can see"));
+  CHECK(has(shown(facts), "the target launched no GPU work: p.txt has no GPU times"));
   facts.only_a_window = true;
   CHECK(has(shown(facts), "the target launched no GPU work while recording was on"));
   facts.totals.off_records = 12;

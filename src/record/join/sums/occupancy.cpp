@@ -136,32 +136,51 @@ void Occupancy::run_until(DeviceState& state, uint64_t until) {
     if (first_end > until) {
       return;
     }
-    std::erase_if(state.running, [&](const Interval& work) {
-      const bool ended = work.end <= first_end;
-      if (ended && (work.share.busy_ns | work.share.exclusive_ns) != 0) {
-        Share& sum = shares_[{slice(work.end), work.work, 0}];
-        sum.busy_ns += work.share.busy_ns;
-        sum.exclusive_ns += work.share.exclusive_ns;
+    for (Interval& work : state.running) {
+      if (work.end <= first_end) {
+        flush(work, slice(work.end));
       }
-      return ended;
-    });
+    }
+    std::erase_if(state.running, [first_end](const Interval& work) { return work.end <= first_end; });
   }
 }
 
+void Occupancy::flush(Interval& work, uint64_t slice) {
+  if ((work.share.busy_ns | work.share.exclusive_ns) != 0) {
+    Share& sum = shares_[{slice, work.work, 0}];
+    sum.busy_ns += work.share.busy_ns;
+    sum.exclusive_ns += work.share.exclusive_ns;
+    work.share = {};
+  }
+}
+
+uint64_t Occupancy::end_of_slice(uint64_t at, uint64_t until) const {
+  if (windows_.recorded(at, until) == 0) {
+    return until;
+  }
+  const uint64_t left = at < start_ns_ ? start_ns_ - at : interval_ns_ - (at - start_ns_) % interval_ns_;
+  return until - at > left ? at + left : until;
+}
+
 void Occupancy::charge_running(DeviceState& state, uint64_t until) {
-  if (until <= state.swept_to) {
-    return;
+  while (state.swept_to < until) {
+    const uint64_t end = end_of_slice(state.swept_to, until);
+    const uint64_t ns = windows_.recorded(state.swept_to, end);
+    const uint64_t each = ns / state.running.size();
+    // Give each of the first `left` work items 1 ns more, so that the sum is exact.
+    uint64_t left = ns % state.running.size();
+    for (Interval& work : state.running) {
+      work.share.exclusive_ns += each + (left > 0 ? 1 : 0);
+      left -= left > 0 ? 1 : 0;
+    }
+    state.running.front().share.busy_ns += ns;
+    if (slice(end) != slice(state.swept_to)) {
+      for (Interval& work : state.running) {
+        flush(work, slice(state.swept_to));
+      }
+    }
+    state.swept_to = end;
   }
-  const uint64_t ns = windows_.recorded(state.swept_to, until);
-  const uint64_t each = ns / state.running.size();
-  // Give each of the first `left` work items 1 ns more, so that the sum is exact.
-  uint64_t left = ns % state.running.size();
-  for (Interval& work : state.running) {
-    work.share.exclusive_ns += each + (left > 0 ? 1 : 0);
-    left -= left > 0 ? 1 : 0;
-  }
-  state.running.front().share.busy_ns += ns;
-  state.swept_to = until;
 }
 
 // Charges the gap from `begin` to the start of `next` to blocking calls of the thread that launched `next`. Time
@@ -188,8 +207,12 @@ void Occupancy::charge_idle(Device device, uint64_t begin, const Interval& next)
 }
 
 void Occupancy::add_idle(Device device, Work work, uint64_t begin, uint64_t end) {
-  if (const uint64_t ns = end > begin ? windows_.recorded(begin, end) : 0; ns != 0) {
-    idle_[{slice(end), work, device}] += ns;
+  while (begin < end) {
+    const uint64_t until = end_of_slice(begin, end);
+    if (const uint64_t ns = windows_.recorded(begin, until); ns != 0) {
+      idle_[{slice(begin), work, device}] += ns;
+    }
+    begin = until;
   }
 }
 

@@ -24,15 +24,18 @@ struct Sums {
   std::map<uint32_t, uint64_t> busy;                       // keyed by work
   std::map<uint32_t, uint64_t> exclusive;                  // keyed by work
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> idle;  // keyed by device and work
+  std::map<uint64_t, uint64_t> all;                        // busy and idle, keyed by slice
 };
 
 void collect(Occupancy& occupancy, Sums& sums) {
   for (const auto& [key, share] : occupancy.take_shares()) {
     sums.busy[key.work] += share.busy_ns;
     sums.exclusive[key.work] += share.exclusive_ns;
+    sums.all[key.slice] += share.busy_ns;
   }
   for (const auto& [key, ns] : occupancy.take_idle()) {
     sums.idle[{key.device, key.work}] += ns;
+    sums.all[key.slice] += ns;
   }
 }
 
@@ -109,7 +112,8 @@ TEST_CASE("busy and idle time add up to the windows exactly") {
   std::mt19937_64 random(20261121);
   const auto below = [&](uint64_t limit) { return random() % limit; };
   for (int round = 0; round < 300; ++round) {
-    Recorded occupancy(1000, 5000);
+    constexpr uint64_t kSlice = 300;
+    Recorded occupancy(1000, kSlice);
     uint64_t windows = 0;
     uint64_t at = 1000 + below(500);
     Sums sums;
@@ -162,6 +166,10 @@ TEST_CASE("busy and idle time add up to the windows exactly") {
     used = static_cast<uint64_t>(std::count(had_work.begin(), had_work.end(), true));
     REQUIRE(busy == exclusive);
     REQUIRE(busy + idle == windows * used);
+    for (const auto& [slice, ns] : sums.all) {
+      const uint64_t begin = 1000 + slice * kSlice;
+      REQUIRE(ns == used * occupancy.windows.recorded(begin, begin + kSlice));
+    }
   }
 }
 
