@@ -22,8 +22,8 @@ std::vector<KnownDriver> known_drivers(std::span<const RunFacts* const> runs);
 // the files.
 std::vector<std::string> recording_differences(std::span<const RunFacts* const> runs);
 
-// Returns a message for each run of which a larger share of the launches failed than of the other side's: larger by
-// more than `least_percent` percentage points. A side without known launches is not compared.
+// Returns a message for each run that has a larger share of failed launches than the other side. Ignores differences up
+// to `least_percent` percentage points, and runs whose launches are unknown.
 std::vector<std::string> failure_differences(std::span<const RunFacts* const> old_runs,
                                              std::span<const RunFacts* const> new_runs, double least_percent);
 

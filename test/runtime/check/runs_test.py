@@ -163,7 +163,7 @@ class CheckRuns(rig.RuntimeTest):
         self.assertEqual(len(folders), 1)
         self.assertEqual(len(os.listdir(folders[0])), 4)
         # A commit is not compared with itself. Without --save no profile is kept.
-        self.check("--baseline", kept, "--commit", "first", "--runs", "3", "-o", self.out, "--", self.app("a"),
+        self.check("--baseline", kept, "--commit", "first", "--runs", "3", "-o", f"{self.out}-2", "--", self.app("a"),
                    expect=INCONCLUSIVE)
         self.assertEqual(glob.glob(f"{kept}/*/*"), folders)
         # A slower commit is a regression, and its profiles are not kept.

@@ -119,7 +119,7 @@ TEST_CASE("a problem of comparability names its file") {
         "a.txt: too many of its stall samples were dropped to say what kernels waited for");
 }
 
-TEST_CASE("a run of which more launches failed than of the other side is named") {
+TEST_CASE("a run with a larger share of failed launches than the other side is named") {
   Run before = small_run({{"main;k", 1}}, "a.txt");
   Run after = small_run({{"main;k", 1}}, "b.txt");
   const compare::RunFacts* old_facts[] = {&before.facts};
