@@ -395,6 +395,9 @@ class Flame : public Command {
     }
     const WeightChoice weight = choose_weight(rows.info, series->total);
     series_total_ = output::raw_weight(series->total, weight.kind);
+    if (series_total_ == 0) {
+      return ended(rows.info, rows.tables, 0).error();
+    }
     output::HeatMapOptions options;
     options.title = title_.empty() ? weight_of(weight_).series_title : title_;
     const auto command = rows.info.meta.find("command");
