@@ -203,17 +203,22 @@ class Diff : public Command {
       return write_file(svg_, "open it in a browser", [&](TextStream& out) { out.append(picture); });
     }
     const output::DiffOptions options{.top = top_, .width = chosen_width(), .full_names = full_};
-    return write_output("-", [&](TextStream& out) {
+    output::TooShort too_short;
+    RETURN_IF_ERROR(write_output("-", [&](TextStream& out) {
       if (json_) {
         output::diff_json(lines, out);
       } else if (markdown_) {
         output::diff_markdown(lines, options, out);
       } else if (folded_) {
-        output::diff_folded(lines, out);
+        too_short = output::diff_folded(lines, out);
       } else {
         output::diff_text(lines, options, out);
       }
-    });
+    }));
+    if (too_short.stacks > 0) {
+      log::info(too_short.text() + ": --json has all");
+    }
+    return {};
   }
 
   [[nodiscard]] size_t chosen_width() const { return width_ != 0 ? width_ : terminal_width(kPlainWidth); }

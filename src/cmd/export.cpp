@@ -155,6 +155,7 @@ class Export : public Command {
     result.place = std::move(*named);
     report_written(result, "open it in https://ui.perfetto.dev");
     warn_of_gaps(trace->info());
+    warn_of_coverage(trace->info());
     if (format_ == kChrome && result.bytes > kManyBytes) {
       log::warn("the trace has " + bytes_text(result.bytes) + ": viewers take long to read so much JSON, or fail",
                 "--format perfetto needs a tenth of the size, and is read piece by piece");

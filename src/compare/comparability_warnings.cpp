@@ -150,6 +150,9 @@ std::vector<std::string> comparability_warnings(Facts old_runs, Facts new_runs) 
   for (std::string& difference : recording_differences(all)) {
     warnings.push_back(std::move(difference));
   }
+  for (std::string& difference : failure_differences(old_runs, new_runs, kMinReportedLoss)) {
+    warnings.push_back(std::move(difference));
+  }
   for (const Facts side : {old_runs, new_runs}) {
     for (const RunFacts* run : side) {
       warn_about_gaps(*run, warnings);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <span>
+#include <utility>
 
 #include "analyze/subsets/subset_meta.h"
 #include "base/text/numbers.h"
@@ -122,6 +124,13 @@ Reasons incomparable(const Comparison& runs, const JudgeOptions& options, bool o
     check_run(*runs.runs[run], runs.totals[run], options, reasons);
   }
   check_setup(runs, reasons);
+  if (!one_side) {
+    const std::span<const RunFacts* const> all(runs.runs);
+    for (std::string& difference :
+         failure_differences(all.first(runs.old_runs), all.subspan(runs.old_runs), options.max_loss_percent)) {
+      reasons.push_back(std::move(difference));
+    }
+  }
   if (const char* side = one_side ? nullptr : two_programs(runs); side != nullptr) {
     reasons.push_back("these are two different programs: less than half of the GPU time of the " + std::string(side) +
                       " side is in kernels that both have");

@@ -112,6 +112,8 @@ RunFacts facts_of(const Aggregate& rows, std::string file) {
   const p::WorkCoverage& covered = rows.info.covered;
   facts.lost_percent =
       covered.lost == 0 ? 0 : 100 * static_cast<double>(covered.lost) / static_cast<double>(covered.all());
+  facts.launches = rows.info.counted(p::CoverageCount::launches);
+  facts.failed_launches = rows.info.counted(p::CoverageCount::failed);
   return facts;
 }
 

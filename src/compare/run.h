@@ -72,6 +72,8 @@ struct RunFacts {
   std::map<std::string, Clock> clocks;  // key: device
   uint64_t window_ns = 0;               // recorded time; 0 if unknown
   double lost_percent = 0;              // share of the GPU work that was lost, according to ProfileInfo::covered
+  uint64_t launches = 0;                // launches that the program tried; 0 if unknown
+  uint64_t failed_launches = 0;         // launches for which the vendor's library returned an error
 };
 
 // A run. All numbers are exact: the sums of the kernels and of the paths equal the total.

@@ -1,5 +1,7 @@
 #include "compare/setup.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -65,6 +67,31 @@ std::vector<std::string> recording_differences(std::span<const RunFacts* const> 
       differences.push_back("the recordings have different lengths: " + duration_text((*shortest)->window_ns) + " (" +
                             escaped((*shortest)->file) + ") and " + duration_text((*longest)->window_ns) + " (" +
                             escaped((*longest)->file) + "), so compare rates instead of times");
+    }
+  }
+  return differences;
+}
+
+std::vector<std::string> failure_differences(std::span<const RunFacts* const> old_runs,
+                                             std::span<const RunFacts* const> new_runs, double least_percent) {
+  std::vector<std::string> differences;
+  for (const auto& [side, others] : {std::pair(old_runs, new_runs), std::pair(new_runs, old_runs)}) {
+    double launches = 0;
+    double failed = 0;
+    for (const RunFacts* other : others) {
+      launches += static_cast<double>(other->launches);
+      failed += static_cast<double>(other->failed_launches);
+    }
+    for (const RunFacts* run : side) {
+      if (run->launches == 0 || launches == 0) {
+        continue;
+      }
+      const double percent = 100 * static_cast<double>(run->failed_launches) / static_cast<double>(run->launches);
+      const double others_percent = 100 * failed / launches;
+      if (percent - others_percent > least_percent) {
+        differences.push_back(fmt::format("{}: {:.1f}% of its launches failed, but {:.1f}% of the other side's",
+                                          escaped(run->file), percent, others_percent));
+      }
     }
   }
   return differences;

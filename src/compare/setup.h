@@ -22,6 +22,11 @@ std::vector<KnownDriver> known_drivers(std::span<const RunFacts* const> runs);
 // the files.
 std::vector<std::string> recording_differences(std::span<const RunFacts* const> runs);
 
+// Returns a message for each run that has a larger share of failed launches than the other side. Ignores differences up
+// to `least_percent` percentage points, and runs whose launches are unknown.
+std::vector<std::string> failure_differences(std::span<const RunFacts* const> old_runs,
+                                             std::span<const RunFacts* const> new_runs, double least_percent);
+
 // True if the run's program ended unsuccessfully. A process that is still running after the recording has not failed.
 bool has_failed(const RunFacts& run);
 

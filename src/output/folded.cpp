@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/text/append_number.h"
+#include "base/text/numbers.h"
 #include "base/text/utf8.h"
 
 namespace gpuprof::output {
@@ -163,7 +164,7 @@ class Folder {
     index_children();
   }
 
-  void run() {
+  TooShort run() {
     std::vector<Step> group{{.node = FlameTree::kRoot}};
     open(group);
     while (!pending_.empty() && !out_.failed()) {
@@ -184,6 +185,7 @@ class Folder {
       }
       open(group);
     }
+    return too_short_;
   }
 
  private:
@@ -262,19 +264,22 @@ class Folder {
   }
 
   void put_line(std::span<const Step> group) {
-    const uint64_t before = sum_;
+    uint64_t raw = 0;
     for (const Step& step : group) {
-      sum_ += raw_weight(tree_.self(tree_.nodes()[step.node]), kind_);
+      raw += raw_weight(tree_.self(tree_.nodes()[step.node]), kind_);
     }
-    const uint64_t shown = sum_ / unit_ - before / unit_;
-    if (shown > 0) {
-      path_.write(out_);
-      std::string& text = out_.text();
-      text += ' ';
-      append_number(shown, text);
-      text += '\n';
-      out_.checkpoint();
+    const uint64_t shown = rounded_weight(raw, unit_);
+    if (shown == 0) {
+      too_short_.stacks += raw > 0 ? 1 : 0;  // go_to_end() also comes here for frames without an own weight
+      too_short_.ns += raw;
+      return;
     }
+    path_.write(out_);
+    std::string& text = out_.text();
+    text += ' ';
+    append_number(shown, text);
+    text += '\n';
+    out_.checkpoint();
   }
 
   const FlameTree& tree_;
@@ -287,7 +292,7 @@ class Folder {
   std::vector<NodeId> children_;
   std::vector<Step> pending_;  // a stack: the last element is the next step
   TextStream& out_;
-  uint64_t sum_ = 0;  // sum of the weights of all lines so far, including lines that were omitted
+  TooShort too_short_;
 };
 
 }  // namespace
@@ -306,8 +311,14 @@ std::string folded_name(std::string_view name) {
   return text;
 }
 
-void write_folded(const FlameTree& tree, const WeightChoice& weight, TextStream& out) {
-  Folder(tree, weight, out).run();
+std::string TooShort::text() const {
+  return stacks == 0 ? ""
+                     : counted_text(stacks, "stack").append(" below 0.5 us ").append(is_or_are(stacks)) +
+                           " left out, " + duration_text(ns) + " in total";
+}
+
+TooShort write_folded(const FlameTree& tree, const WeightChoice& weight, TextStream& out) {
+  return Folder(tree, weight, out).run();
 }
 
 std::string folded(const FlameTree& tree, const WeightChoice& weight) {

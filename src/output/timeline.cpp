@@ -16,7 +16,15 @@ namespace p = gpuprof::profile;
 constexpr size_t kMostNoteBytes = 1024;
 constexpr size_t kMostCounters = 256;  // each counter needs 0.5 MiB, and a hostile file can name any number of devices
 
+void add_most(uint64_t count, uint64_t& sum) {
+  sum += std::min(count, UINT64_MAX - sum);
+}
+
 }  // namespace
+
+bool Timeline::is_failure(const p::Host& host) const {
+  return tables_.work(host.work)->op == p::Op::failed;
+}
 
 const char* Timeline::word(Category category) {
   constexpr std::array<const char*, 4> kWords = {"gpu", "host", "call", "nvtx"};
@@ -41,10 +49,18 @@ Status Timeline::add(const p::Record& record) {
     }
     info_.meta.emplace(meta->key, meta->value);
   } else if (const auto* loss = std::get_if<p::Loss>(&record)) {
-    uint64_t& sum = info_.losses[std::string(loss->reason)];
-    sum += std::min(loss->count, UINT64_MAX - sum);
+    const uint64_t count = std::min(loss->count, UINT64_MAX - 1 - lost_);  // lost_gpu_work() limits the sum
+    lost_ += count;
+    info_.losses[std::string(loss->reason)] += count;
   } else if (const auto* window = std::get_if<p::Window>(&record)) {
     info_.add(*window);
+  } else if (const auto* coverage = std::get_if<p::Coverage>(&record)) {
+    add_most(coverage->count, info_.coverage[std::string(coverage->what)]);
+  } else if (const auto* host = std::get_if<p::Host>(&record); host != nullptr && is_failure(*host)) {
+    add_most(host->count, info_.failures[std::string(tables_.text(tables_.work(host->work)->name))]);
+  } else if (const auto* gpu = std::get_if<p::Gpu>(&record)) {
+    add_most(gpu->count, info_.gpu_records);
+    add_most(analyze::stacks_of(*tables_.work(gpu->work)).has_stack() ? gpu->count : 0, info_.with_stack);
   } else if (std::holds_alternative<p::End>(record)) {
     info_.complete = true;
   }
@@ -65,7 +81,11 @@ Status Timeline::finish() {
   if (left_out_ > 0) {
     info_.warnings.push_back("events left out, because too many in one track overlapped: " + std::to_string(left_out_));
   }
-  for (const std::string& line : gap_lines(info_)) {
+  const uint64_t lost = p::lost_gpu_work(info_.losses, info_.counted(p::CoverageCount::without_record));
+  info_.covered = {
+      info_.gpu_records, info_.with_stack,
+      p::with_weight(lost, info_.counted(p::CoverageCount::matched), info_.counted(p::CoverageCount::weighted))};
+  for (const std::string& line : notice_lines(info_)) {
     put_note(cut_middle(escaped(line), kMostNoteBytes));
   }
   return end();

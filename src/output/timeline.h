@@ -105,9 +105,11 @@ class Timeline {
   void take(const profile::Event& event);
   void take(const profile::Call& call);
   void take(const profile::Span& span);
+  [[nodiscard]] bool is_failure(const profile::Host& host) const;
   void join(const profile::Event& event, const profile::Work& work, const Track& track, uint64_t end_ns);
 
   uint64_t events_ = 0;
+  uint64_t lost_ = 0;  // the sum of info_.losses
   uint64_t left_out_ = 0;
   std::map<uint32_t, DepthCounter> depths_;  // key: DeviceId
   RecentTable<Place> calls_;

@@ -38,6 +38,10 @@ void add_part(uint64_t part, uint64_t whole, std::string_view words, std::string
   }
 }
 
+bool is_fully_covered(const ProfileInfo& info) {
+  return info.covered.any() && info.covered.with_stack >= info.covered.all();
+}
+
 std::string launch_line(const ProfileInfo& info) {
   const uint64_t launches = info.counted(CoverageCount::launches);
   std::string line = counted_text(launches, "launch") + ":";
@@ -106,6 +110,14 @@ std::string failure_line(const ProfileInfo& info) {
     text.append(" ").append(count_text(count));
   }
   return info.failures.size() <= kMost ? text : text + ", ...";
+}
+
+std::string outside_line(const ProfileInfo& info) {
+  const uint64_t outside = info.counted(CoverageCount::outside_range);
+  return outside == 0
+             ? std::string()
+             : counted_text(outside, "GPU record").append(" outside of --nvtx-range ").append(is_or_are(outside)) +
+                   " left out";
 }
 
 std::string coverage_line(const profile::WorkCoverage& covered) {
@@ -205,7 +217,7 @@ std::vector<std::string> notice_lines(const ProfileInfo& info) {
   if (std::string failed = failure_line(info); !failed.empty()) {
     lines.push_back(std::move(failed));
   }
-  if (auto trust = trust_lines(info); !trust.empty()) {
+  if (auto trust = trust_lines(info); !trust.empty() && !is_fully_covered(info)) {
     lines.push_back(std::move(trust.back()));
   }
   return lines;
@@ -282,22 +294,25 @@ std::string without_lines_text(uint64_t without_lines, uint64_t samples, uint64_
   return "no line information in " + percent_text(without_lines, samples) + " of the samples: compile with " + options;
 }
 
-std::vector<std::string> trust_lines(const ProfileInfo& info) {
+std::vector<std::string> trust_lines(const ProfileInfo& info, TrustLines which) {
   std::vector<std::string> lines;
   if (info.coverage.empty() || is_clean(info)) {
     return lines;
   }
-  for (std::string line :
-       {launch_line(info), record_line(info), sample_line(info), failure_line(info), loss_line(info)}) {
+  const bool all = which == TrustLines::all;
+  const bool launches_missing = info.counted(CoverageCount::failed) > 0 ||
+                                info.counted(CoverageCount::without_record) > 0 ||
+                                info.counted(CoverageCount::unsampled) > 0;
+  for (std::string line : {all || launches_missing ? launch_line(info) : "",
+                           all || info.with_stack < info.gpu_records ? record_line(info) : "", sample_line(info),
+                           failure_line(info), loss_line(info), outside_line(info)}) {
     if (!line.empty() && !line.ends_with(':')) {
       lines.push_back(std::move(line));
     }
   }
-  if (const uint64_t outside = info.counted(CoverageCount::outside_range); outside > 0) {
-    lines.push_back(counted_text(outside, "GPU record").append(" outside of --nvtx-range ").append(is_or_are(outside)) +
-                    " left out");
+  if (all || !is_fully_covered(info)) {
+    lines.push_back(coverage_line(info.covered));
   }
-  lines.push_back(coverage_line(info.covered));
   return lines;
 }
 

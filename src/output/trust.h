@@ -1,6 +1,7 @@
 // The trust footer: states in plain words what a recording captured and missed.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,12 @@ std::vector<std::string> gap_lines(const analyze::ProfileInfo& info);
 std::vector<std::string> notice_lines(const analyze::ProfileInfo& info);
 std::string notice_text(const analyze::ProfileInfo& info);
 
+enum class TrustLines : uint8_t { all, missing };
+
 // Returns lines without a newline at the end. Returns no lines if the profile has no COVERAGE or if nothing was missed.
-// Otherwise, the last line is the coverage.
-std::vector<std::string> trust_lines(const analyze::ProfileInfo& info);
+// Otherwise, the last line is the coverage. `missing` leaves out the lines, and the coverage, that name nothing
+// missing.
+std::vector<std::string> trust_lines(const analyze::ProfileInfo& info, TrustLines which = TrustLines::all);
 
 // Returns how many CPU stacks are complete and how deep they are. Returns no lines if the profile does not say.
 std::vector<std::string> stack_lines(const analyze::ProfileInfo& info);

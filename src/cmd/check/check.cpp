@@ -100,10 +100,9 @@ class Check final : public Command {
                                      "ignore differences of at most this percentage (default: 2)"),
                       0.0, 1e6)
         ->type_name("PCT");
-    expect_percentage(
-        app.add_option("--min-effect", options_.min_effect_percent,
-                       "report inconclusive unless the runs could show a slowdown this big (default: 25)"),
-        0.0, 1e6)
+    expect_percentage(app.add_option("--min-effect", options_.min_effect_percent,
+                                     "inconclusive unless the runs rule out a slowdown of this size (default: 25)"),
+                      0.0, 1e6)
         ->type_name("PCT");
     expect_percentage(app.add_option("--max-loss", options_.max_loss_percent,
                                      "inconclusive if a run lost more than this percentage of its work (default: 1)"),
@@ -140,11 +139,13 @@ class Check final : public Command {
       return check_usage("--self gives no verdict, because it records only one side",
                          "leave out --runs, --baseline and --max");
     }
-    if (const size_t runs = self_runs_ + runs_; runs > 0 && runs < options_.min_runs && !is_budget()) {
-      return check_usage(counted_text(runs, "run").append(" ").append(is_or_are(runs)) +
-                             " too few: a verdict needs at least " + std::to_string(options_.min_runs) +
-                             (self_runs_ > 0 ? "" : " a side"),
-                         "with 5 or 8 runs, a verdict can show smaller differences");
+    const size_t least_runs = self_runs_ > 0 ? compare::kLeastRunsForNoise : options_.min_runs;
+    if (const size_t runs = self_runs_ + runs_; runs > 0 && runs < least_runs && !is_budget()) {
+      return check_usage(
+          counted_text(runs, "run").append(" ").append(is_or_are(runs)) +
+              (self_runs_ > 0 ? " too few: --self needs at least " : " too few: a verdict needs at least ") +
+              std::to_string(least_runs) + (self_runs_ > 0 ? "" : " a side"),
+          "with 5 or 8 runs, a verdict can show smaller differences");
     }
     if (save_ && baseline_.empty()) {
       return check_usage("--save without --baseline", "--baseline FOLDER says where profiles are kept");
@@ -205,6 +206,9 @@ class Check final : public Command {
       if (!most) {
         return check_usage("--max '" + escaped(max_) + "' is not a time",
                            "times are like 250ms, 1.5s, or 2 for seconds");
+      }
+      if (*most == 0) {
+        return check_usage("--max 0 allows no GPU time at all", "name a time, such as --max 1us");
       }
       budget_ = {!function_.empty(), function_.empty() ? kernel_ : function_, *most};
       const auto pattern = Pattern::compile(budget_.option(), budget_.regex);

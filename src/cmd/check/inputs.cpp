@@ -70,8 +70,10 @@ Result<compare::Run> RunReader::read_one(RunFile& named, size_t most_frames) {
     log::warn(file + ": its " + run->facts.info.estimate_text());
   }
   if (!run->timed) {
-    return Error{file + " has launch counts but no GPU times, so check cannot judge it",
-                 "record the program from its start: gpuprof record -- COMMAND", kExitUsage};
+    const bool samples = run->facts.info.kind == analyze::ProfileKind::stall_samples;
+    return Error{
+        file + " has " + (samples ? "samples" : "launch counts") + " but no GPU times, so check cannot judge it",
+        "record the program from its start: gpuprof record -- COMMAND", kExitUsage};
   }
   return run;
 }

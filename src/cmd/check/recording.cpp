@@ -12,8 +12,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
-#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/clock.h"
@@ -55,11 +56,14 @@ class ProfileFile {
 
   [[nodiscard]] int fd() const { return fd_.get(); }
 
-  // Even a failed recording may have a profile.
-  Status finish() {
+  // Returns true if `record` ended before it started the command: every other recording has at least a first line.
+  [[nodiscard]] bool is_empty() const {
     struct stat info {};
-    return ::fstat(fd_.get(), &info) == 0 && info.st_size > 0 ? output_.commit() : Status();
+    return ::fstat(fd_.get(), &info) != 0 || info.st_size == 0;
   }
+
+  // Even a failed recording may have a profile.
+  Status finish() { return is_empty() ? Status() : output_.commit(); }
 
  private:
   ProfileFile(OutputFile output, UniqueFd fd) : output_(std::move(output)), fd_(std::move(fd)) {}
@@ -68,7 +72,6 @@ class ProfileFile {
   UniqueFd fd_;
 };
 
-// A negative `profile` means no file.
 [[noreturn]] void become(const std::vector<std::string>& words, int log, int profile, const sigset_t& mask) {
   // This child ends if gpuprof dies, because nobody would read its profile.
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -102,6 +105,7 @@ class Runner {
       : plan_(plan), folder_(std::move(folder)), signals_(std::move(signals)) {}
 
   Result<RecordedRuns> run() {
+    RETURN_IF_ERROR(reject_other_runs());
     recorded_.files.resize(plan_.sides.size());
     total_ = (plan_.warmup + plan_.runs) * plan_.sides.size();
     for (size_t round = 0; round < plan_.warmup + plan_.runs; ++round) {
@@ -121,6 +125,25 @@ class Runner {
   }
 
  private:
+  // Rejects a folder with runs of an earlier check that this check would not replace: old-*.txt would mix both.
+  Status reject_other_runs() {
+    const auto names = folder_->names();
+    RETURN_IF_ERROR(names);
+    for (const std::string& name : *names) {
+      for (const RunSide& side : plan_.sides) {
+        const std::string begin = side.name + "-";
+        size_t number = 0;
+        const char* const digits = name.data() + std::min(begin.size(), name.size());
+        const auto parsed = std::from_chars(digits, name.data() + name.size(), number);
+        if (name.starts_with(begin) && std::string_view(parsed.ptr) == ".txt" && number > plan_.runs) {
+          return Error{folder_->path_of(name) + " is a run of an earlier check, which had more runs",
+                       "remove it, or name another folder", kExitUsage};
+        }
+      }
+    }
+    return {};
+  }
+
   Status one_run(size_t side, size_t round) {
     const bool warms_up = round < plan_.warmup;
     const RunSide& what = plan_.sides[side];
@@ -129,15 +152,9 @@ class Runner {
     const std::string file = folder_->path_of(name);
     auto log = open_log(*folder_, file + ".log");
     RETURN_IF_ERROR(log);
-    std::optional<ProfileFile> profile;
-    if (!warms_up) {
-      auto made = ProfileFile::open(*folder_, file + ".txt");
-      RETURN_IF_ERROR(made);
-      profile.emplace(std::move(*made));
-    }
-    const int fd = profile ? profile->fd() : -1;
-    std::vector<std::string> words = {"gpuprof", "record", "-q", "-o",
-                                      warms_up ? "/dev/null" : "/dev/fd/" + std::to_string(fd)};
+    auto profile = ProfileFile::open(*folder_, file + ".txt");  // of a warm-up run, it disappears without finish()
+    RETURN_IF_ERROR(profile);
+    std::vector<std::string> words = {"gpuprof", "record", "-q", "-o", "/dev/fd/" + std::to_string(profile->fd())};
     words.insert(words.end(), plan_.record_options.begin(), plan_.record_options.end());
     if (!what.commit.empty()) {
       words.push_back("--commit=" + what.commit);
@@ -145,9 +162,12 @@ class Runner {
     words.emplace_back("--");
     words.insert(words.end(), what.command.begin(), what.command.end());
     const uint64_t begin = monotonic_ns();
-    const auto status = record(words, log->get(), fd);
+    const auto status = record(words, log->get(), profile->fd());
     RETURN_IF_ERROR(status);
-    RETURN_IF_ERROR(profile ? profile->finish() : Status());
+    if (WIFEXITED(*status) && WEXITSTATUS(*status) == kExitUsage && profile->is_empty()) {
+      return Error{"gpuprof record rejects its options or the command", file + ".log says why", kExitUsage};
+    }
+    RETURN_IF_ERROR(warms_up ? Status() : profile->finish());
     ++done_;
     const std::string failure = failure_text(*status);
     log::info("run " + std::to_string(done_) + " of " + std::to_string(total_) + ", " + name + ": " +

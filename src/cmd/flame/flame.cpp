@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -236,18 +237,21 @@ class Flame : public Command {
     return {};
   }
 
-  // Uses ns if the total is less than 1 us, because all stacks would have 0 us. Fails if --unit is `us`.
+  // Uses ns if all stacks are too short for us. Fails if --unit is `us`.
   [[nodiscard]] Status choose_unit(const analyze::FlameTree& tree, WeightChoice& weight) const {
     constexpr uint64_t kNsInUs = 1000;
-    const uint64_t total = output::raw_weight(tree.total(), weight.kind);
-    if (weight.kind != WeightKind::time || weight.unit != output::TimeUnit::us || total == 0 || total >= kNsInUs ||
+    const auto& nodes = tree.nodes();
+    const bool has_long = std::any_of(nodes.begin(), nodes.end(), [&](const analyze::FlameTree::Node& node) {
+      return output::rounded_weight(tree.self(node).ns, kNsInUs) > 0;
+    });
+    if (weight.kind != WeightKind::time || weight.unit != output::TimeUnit::us || tree.total().ns == 0 || has_long ||
         (draws_graph() && output_.empty())) {
       return {};
     }
     if (!unit_.empty()) {
-      return Error{"the total is " + duration_text(total) + ", which is 0 us", "try --unit ns", kExitNothing};
+      return Error{"each stack takes less than 0.5 us", "try --unit ns", kExitNothing};
     }
-    log::info("the total is " + duration_text(total) + ", so the stacks are in ns (see --unit)");
+    log::info("each stack takes less than 0.5 us, so the stacks are in ns (see --unit)");
     weight.unit = output::TimeUnit::ns;
     return {};
   }
@@ -387,6 +391,9 @@ class Flame : public Command {
     }
     const WeightChoice weight = choose_weight(rows.info, series->total);
     series_total_ = output::raw_weight(series->total, weight.kind);
+    if (series_total_ == 0) {
+      return ended(rows.info, rows.tables, 0).error();
+    }
     output::HeatMapOptions options;
     options.title = title_.empty() ? weight_of(weight_).series_title : title_;
     const auto command = rows.info.meta.find("command");
@@ -425,8 +432,13 @@ class Flame : public Command {
     if (draws_graph() && output_.empty()) {
       return {};
     }
-    return write_file(output_.empty() ? "-" : output_, "",
-                      [&](TextStream& out) { output::write_folded(folded.tree, weight, out); });
+    output::TooShort too_short;
+    RETURN_IF_ERROR(write_file(output_.empty() ? "-" : output_, "",
+                               [&](TextStream& out) { too_short = output::write_folded(folded.tree, weight, out); }));
+    if (too_short.stacks > 0) {
+      log::info(too_short.text() + ": --unit ns shows them");
+    }
+    return {};
   }
 
   Input input_;

@@ -76,6 +76,8 @@ struct Judgement {
 
 Judgement judge(const Comparison& runs, const JudgeOptions& options);
 
+inline constexpr size_t kLeastRunsForNoise = 4;  // two runs for each half
+
 // `check --self`: measures the noise of one program, and the smallest change that a check with this number of runs on
 // each side could detect. Ignores the sides of `runs`. Findings compare the second half of the runs with the first.
 Judgement judge_self(const Comparison& runs, const JudgeOptions& options);

@@ -52,7 +52,7 @@ std::string geometric_means_text() {
 }
 
 std::string few_runs_for_noise_text() {
-  return "the noise is unknown: --self needs at least 4 runs, 2 for each half";
+  return "the noise is unknown: --self needs at least " + std::to_string(kLeastRunsForNoise) + " runs, 2 for each half";
 }
 
 std::string only_in_time_text(const Finding& finding) {

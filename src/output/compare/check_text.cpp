@@ -106,7 +106,7 @@ void check_text(const Comparison& runs, const Judgement& judgement, size_t width
       const std::string name = judgement.one_side ? "Total, second half against first: "
                                : finding.what == Finding::What::total
                                    ? "Total: "
-                                   : "Total without the change common to all kernels: ";
+                                   : "Total without the change common to most kernels: ";
       append_wrapped(name + change_text(finding) + "; " + cost_text(finding), width, "  ", out);
       if (!finding.note.empty()) {
         append_wrapped("  " + finding.note, width, "  ", out);

@@ -107,7 +107,7 @@ std::string finding_name(const Comparison& runs, const Finding& finding) {
     case Finding::What::total:
       return "total";
     case Finding::What::unmatched:
-      return "total without the change common to all kernels";
+      return "total without the change common to most kernels";
     case Finding::What::kernel:
       return runs.kernels[finding.line].name;
     case Finding::What::path:
@@ -149,7 +149,9 @@ std::string change_text(const Finding& finding) {
     return verdict_name(finding.verdict);
   }
   if (finding.verdict == Verdict::moved && finding.what == Finding::What::path) {
-    return "moved here, " + mean_duration_text(finding.old_ns) + " -> " + mean_duration_text(finding.new_ns);
+    const double gained = finding.launches_percent != 0 ? finding.launches_percent : finding.new_ns - finding.old_ns;
+    return std::string(gained > 0 ? "moved here, " : "moved away, ") + mean_duration_text(finding.old_ns) + " -> " +
+           mean_duration_text(finding.new_ns);
   }
   std::string text = signed_percent(finding.change_percent);
   if (std::isfinite(finding.high_percent)) {
@@ -204,7 +206,7 @@ std::vector<std::string> basis_lines(const Judgement& judgement) {
              : ""));
   }
   if (judgement.factor_removed) {
-    lines.push_back("Common to all kernels: " + signed_percent(judgement.factor_percent) +
+    lines.push_back("Common to most kernels: " + signed_percent(judgement.factor_percent) +
                     (std::abs(judgement.factor_percent) >= 1 ? " (clocks?)" : "") +
                     "; it counts in the total and in all times, and is removed from each kernel's percentage.");
   }

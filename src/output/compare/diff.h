@@ -7,6 +7,7 @@
 #include "base/text/text_stream.h"
 #include "compare/comparison.h"
 #include "output/compare/diff_lines.h"
+#include "output/folded.h"
 
 namespace gpuprof::output {
 
@@ -27,7 +28,8 @@ void diff_markdown(const DiffLines& lines, const DiffOptions& options, TextStrea
 void diff_json(const DiffLines& lines, TextStream& out);
 
 // Writes a line "main;step;kernel OLD NEW" for each path, in us or launches, as Brendan Gregg's difffolded.pl does.
-void diff_folded(const DiffLines& lines, TextStream& out);
+// Returns the paths that round to 0 on both sides, with the greater of their times.
+TooShort diff_folded(const DiffLines& lines, TextStream& out);
 
 // Draws a flame graph with the widths of the new side or, with `inverse`, of the old side. Colours show the changes.
 std::string diff_svg(const DiffLines& lines, bool inverse, const std::string& notice);

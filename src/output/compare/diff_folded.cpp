@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -6,35 +7,19 @@
 #include "output/folded.h"
 
 namespace gpuprof::output {
-namespace {
-
-// Rounds running sums instead of single values, so that the lines of a side add up to the side's total.
-class Column {
- public:
-  explicit Column(uint64_t unit) : unit_(unit) {}
-  uint64_t next(uint64_t value) {
-    const uint64_t before = sum_ / unit_;
-    sum_ += value;
-    return sum_ / unit_ - before;
-  }
-
- private:
-  uint64_t unit_;
-  uint64_t sum_ = 0;
-};
-
-}  // namespace
-
-void diff_folded(const DiffLines& lines, TextStream& out) {
-  constexpr uint64_t kMicrosecond = 1000;
-  Column before(lines.timed ? kMicrosecond : 1);
-  Column after(lines.timed ? kMicrosecond : 1);
+TooShort diff_folded(const DiffLines& lines, TextStream& out) {
+  const uint64_t unit = lines.timed ? 1000 : 1;
+  TooShort too_short;
   std::vector<std::string> names(lines.all.functions.size());
   for (const DiffLine& line : lines.paths) {
     const compare::PathLine& path = lines.all.paths[line.line];
-    const uint64_t old_value = before.next(line.difference.before.value);
-    const uint64_t new_value = after.next(line.difference.after.value);
+    const compare::Difference& difference = line.difference;
+    const uint64_t old_value = rounded_weight(difference.before.value, unit);
+    const uint64_t new_value = rounded_weight(difference.after.value, unit);
     if (old_value == 0 && new_value == 0) {
+      const uint64_t most = std::max(difference.before.value, difference.after.value);
+      too_short.stacks += most > 0 ? 1 : 0;
+      too_short.ns += most;
       continue;
     }
     if (path.functions.empty()) {
@@ -50,6 +35,7 @@ void diff_folded(const DiffLines& lines, TextStream& out) {
     out.text() += std::to_string(old_value) + " " + std::to_string(new_value) + "\n";
     out.checkpoint();
   }
+  return too_short;
 }
 
 }  // namespace gpuprof::output

@@ -25,7 +25,7 @@ class JsonWriter {
     {
       JsonObject object(out_);
       object.number("schema_version", kDiffSchemaVersion);
-      object.word("unit", lines_.timed ? "ns" : "launches");
+      object.word("unit", lines_.timed ? "ns" : lines_.counted());
       object.key("old");
       runs(side_of(all_, true), 0);
       object.key("new");

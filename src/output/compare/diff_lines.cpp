@@ -241,6 +241,10 @@ std::string joined(std::span<const RunFacts* const> runs, Fact fact) {
 
 }  // namespace
 
+const char* DiffLines::counted() const {
+  return all.runs.front()->info.kind == analyze::ProfileKind::stall_samples ? "samples" : "launches";
+}
+
 bool DiffLines::nothing_differs() const {
   const auto same = [](const DiffLine& line) {
     return line.difference.change == 0 && line.difference.before.count == line.difference.after.count;

@@ -38,6 +38,8 @@ struct DiffLines {
   std::vector<DiffLine> paths;
 
   [[nodiscard]] bool nothing_differs() const;
+  // Returns what the values count if nothing is timed: "launches" or "samples".
+  [[nodiscard]] const char* counted() const;
 };
 
 DiffLines diff_lines(const compare::Comparison& all, bool timed, const DiffFilter& filter);

@@ -41,8 +41,11 @@ class Markdown {
 
   void write() {
     const Difference& total = lines_.total;
-    out_ += std::string("### ") + (lines_.timed ? "GPU time: " : "Launches: ") +
-            value_text(total.before.value, lines_.timed) + " → " + value_text(total.after.value, lines_.timed);
+    out_ += std::string("### ") +
+            (lines_.timed                                      ? "GPU time"
+             : std::string_view(lines_.counted()) == "samples" ? "Samples"
+                                                               : "Launches") +
+            ": " + value_text(total.before.value, lines_.timed) + " → " + value_text(total.after.value, lines_.timed);
     out_ += total.change == 0
                 ? ", unchanged\n\n"
                 : " (" + signed_value(total.change, lines_.timed) + ", " + change_percent(total) + ")\n\n";

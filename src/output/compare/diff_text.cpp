@@ -86,7 +86,7 @@ class Text {
     put_fact("commit   ", joined_fact(before, &RunFacts::commit), joined_fact(after, &RunFacts::commit));
     put_fact("date     ", joined_dates(before), joined_dates(after));
     const Difference& total = lines_.total;
-    out_ += std::string("\n") + (lines_.timed ? "GPU time " : "launches ") +
+    out_ += std::string("\n") + (lines_.timed ? "GPU time" : lines_.counted()) + " " +
             value_text(total.before.value, lines_.timed) + " -> " + value_text(total.after.value, lines_.timed);
     if (total.change != 0) {
       out_ += ", " + signed_value(total.change, lines_.timed) + " (" + change_percent(total) + ")";

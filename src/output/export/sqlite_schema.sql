@@ -73,11 +73,13 @@ CREATE VIEW functions AS  -- functions that GPU work was launched below; recursi
   FROM (SELECT DISTINCT s.id, f.name, f.file FROM stacks s JOIN frames f ON f.id = s.frame) f
        JOIN measured m ON m.stack = f.id GROUP BY f.name, f.file ORDER BY gpu_ns DESC;
 
-CREATE VIEW paths AS  -- each call path as text
-  SELECT m.rowid AS measured, w.name,
-         (SELECT GROUP_CONCAT(label, ';') FROM (SELECT f.label FROM stacks s JOIN frames f ON f.id = s.frame
-          WHERE s.id = m.stack ORDER BY s.position)) AS path, m.gpu_ns, m.launches
-  FROM measured m JOIN work w ON w.id = m.work ORDER BY m.gpu_ns DESC;
+CREATE VIEW paths AS  -- each call path of a kernel as text, once
+  SELECT name, path, SUM(gpu_ns) AS gpu_ns, SUM(launches) AS launches
+  FROM (SELECT w.name, m.gpu_ns, m.launches,
+               (SELECT GROUP_CONCAT(label, ';') FROM (SELECT f.label FROM stacks s JOIN frames f ON f.id = s.frame
+                WHERE s.id = m.stack ORDER BY s.position)) AS path
+        FROM measured m JOIN work w ON w.id = m.work)
+  GROUP BY name, path ORDER BY gpu_ns DESC;
 
 CREATE VIEW stalls AS
   SELECT w.name AS kernel, s.stall, SUM(s.samples) AS samples

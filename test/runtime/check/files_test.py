@@ -129,16 +129,17 @@ class CheckFiles(rig.RuntimeTest):
                                   (("-o", "x", old, "--", old), "--runs"),
                                   (("--max", "250ms", old), "a budget is"),
                                   (("--function", "x", "--max", "soon", old), "is not a time"),
+                                  (("--function", "x", "--max", "0", old), "--max 0"),
                                   (("--function", "(", "--max", "1s", old), "--function"),
                                   (("--json", "a", "--junit", "a", old, "--", old), "the same name"),
                                   (("--runs", "3", "--", "true"), "two commands"),
-                                  (("--self", "3", "--", "true", "---", "true"), "one command"),
+                                  (("--self", "4", "--", "true", "---", "true"), "one command"),
                                   (("--json", "a", "--junit", "./a", old, "--", old), "the same name"),
                                   (("--json", "-", "--annotations", old, "--", old), "mixed.*--annotations go there"),
                                   (("--json", "-", "--junit", "-", old, "--", old), "mixed on standard output"),
                                   (("--json", "-", "--markdown", "/dev/stdout", old, "--", old), "mixed on standard"),
-                                  (("--junit", "/nonexistent/a", "--self", "3", "--", "true"), "/nonexistent/a"),
-                                  (("--markdown", "/tmp", "--self", "3", "--", "true"), "/tmp"),
+                                  (("--junit", "/nonexistent/a", "--self", "4", "--", "true"), "/nonexistent/a"),
+                                  (("--markdown", "/tmp", "--self", "4", "--", "true"), "/tmp"),
                                   (("-", "--", "-"), "standard input is named more than once"),
                                   (("--thresholds", "-", old, "--", "-"), "standard input is named more than once"),
                                   (("--baseline", "kept", "--save", "-"), "--save cannot keep standard input"),
@@ -222,6 +223,13 @@ class CheckFiles(rig.RuntimeTest):
                 last = made.write(os.path.join(self.folder, "last.txt"), seed=str(facts), **facts)
                 out = self.inconclusive(*old, "--", *new, last, saying=saying)
                 self.assertIn("last.txt", out)
+
+    def test_runs_with_more_failed_launches_than_the_other_side_are_inconclusive(self):
+        old, new = self.side("old", failed=0), self.side("new", failed=10_800)
+        self.inconclusive(*old, "--", *new, saying="new-1.txt: 90.0% of its launches failed, but 0.0% of the other")
+        run = self.run_command([rig.GPUPROF, "diff", old[0], new[0]])
+        self.assertIn("90.0% of its launches failed", run.stderr.decode())
+        self.check(*self.side("a", failed=10_800), "--", *self.side("b", failed=10_800), expect=PASS)
 
     def test_max_loss_allows_a_loss(self):
         self.check("--max-loss", "50", *self.side("old"), "--", *self.side("new", lost=200), expect=PASS)

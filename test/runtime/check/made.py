@@ -11,7 +11,7 @@ KERNELS = {(("main", f"layer{i % 4}", "launch"), f"kernel_{i}"): (100, 40_000_00
 
 def write(path, work=None, *, noise=0.002, seed=0, version="3.0", device="NVIDIA H200", driver="NVIDIA 580.65.06",
           commit="", command="./app", host="node1", exit_status="0", lost=0, whole=True, counts_only=False, start=None,
-          stalls=None, dropped=0, window_ns=0, meta=()):
+          stalls=None, dropped=0, window_ns=0, meta=(), failed=None):
     """Returns one run. Each cost of `work` varies by the relative `noise`. `stalls` is {kernel: {reason: samples}}."""
     chance = random.Random(f"{seed}")
     start = next(STARTS) if start is None else start
@@ -60,6 +60,8 @@ def write(path, work=None, *, noise=0.002, seed=0, version="3.0", device="NVIDIA
         records, total = records + count, total + ns
     lines += [f"LOSS;1;ring_full;{lost}"] if lost else []
     lines += [f"LOSS;1;samples_dropped;{dropped}"] if dropped else []
+    if failed is not None:
+        lines += [f"COVERAGE;1;launches;{records + failed}", f"COVERAGE;1;matched;{records}", f"COVERAGE;1;failed;{failed}"]
     lines += [f"WINDOW;1000;{1000 + window_ns}"] if window_ns else []
     lines += [f"META;target.exit_status;{exit_status}"] if exit_status else []
     lines += [f"END;2000000000;{records};{records};{total};{records};{samples};{lost + dropped}"] if whole else []

@@ -68,14 +68,14 @@ class CheckRuns(rig.RuntimeTest):
         self.assertEqual(len(totals), 1, "the runs differ: nothing exact is tested here")
 
     def test_too_few_runs_are_refused_before_anything_is_recorded(self):
-        for arguments in (["--runs", "1"], ["--runs", "2"], ["--self", "2"],
+        for arguments in (["--runs", "1"], ["--runs", "2"], ["--self", "3"],
                           ["--runs", "2", "--baseline", os.path.join(self.folder, "kept"), "--save"]):
             with self.subTest(arguments=arguments):
                 one = "--self" in arguments or "--baseline" in arguments
                 words = [self.app("a")] if one else [self.app("a"), "---", self.app("b")]
                 out, err = self.check(*arguments, "-o", self.out, "--", *words, expect=UNUSABLE)
                 self.assertEqual(out, "")
-                self.assertRegex(err, "(1 run is|2 runs are) too few: a verdict needs at least 3")
+                self.assertRegex(err, "(1 run is|2 runs are|3 runs are) too few: (a verdict needs at least 3|--self needs at least 4)")
                 self.assertFalse(os.path.exists(self.out))
                 self.assertFalse(os.path.exists(os.path.join(self.folder, "order")))
 
@@ -90,9 +90,9 @@ class CheckRuns(rig.RuntimeTest):
         self.check(*sides, *programs, expect=PASS)
         self.assertEqual(self.commits("old-*.txt"), [None] * 3)
         self.assertEqual(self.commits("new-*.txt"), [["of-the-machine"]] * 3)
-        self.check("--self", "3", "--warmup", "0", "-o", self.out, "--commit", "none", "--", self.exact_app("a"),
+        self.check("--self", "4", "--warmup", "0", "-o", self.out, "--commit", "none", "--", self.exact_app("a"),
                    expect=PASS)
-        self.assertEqual(self.commits("run-*.txt"), [None] * 3)
+        self.assertEqual(self.commits("run-*.txt"), [None] * 4)
 
     def test_a_failed_run_gives_no_verdict(self):
         failing = self.app("b", 400, "test $(grep -c b order) != 3 || exit 3")
@@ -131,9 +131,27 @@ class CheckRuns(rig.RuntimeTest):
                    expect=REGRESSION)
 
     def test_record_options_reach_the_recorder(self):
-        self.check("--self", "3", "--warmup", "0", "--record=--stacks=none", "-o", self.out, "--", self.app("a"),
+        self.check("--self", "4", "--warmup", "0", "--record=--stacks=none", "-o", self.out, "--", self.app("a"),
                    expect=PASS)
         self.assertEqual(rig.Profile(f"{self.out}/run-1.txt").meta()["stack_engine"], ["none"])
+
+    def test_options_that_the_recorder_rejects_are_wrong_usage(self):
+        for warmup in ("0", "1"):
+            out, err = self.check("--self", "4", "--warmup", warmup, "--record=--bogus", "-o", self.out, "--",
+                                  self.app("a"), expect=UNUSABLE)
+            self.assertEqual(out, "")
+            self.assertIn("gpuprof record rejects its options", err)
+            self.assertFalse(os.path.exists(os.path.join(self.folder, "order")))
+        # A program that exits with 2 has failed, and the usage was right.
+        out, _ = self.check("--self", "4", "-o", self.out, "--", self.script("b", "exit 2"), expect=INCONCLUSIVE)
+        self.assertIn("exit status 2", out)
+
+    def test_runs_of_an_earlier_check_are_not_mixed_with_new_ones(self):
+        os.mkdir(self.out, mode=0o755)
+        open(f"{self.out}/run-5.txt", "w", encoding="utf-8").close()
+        _, err = self.check("--self", "4", "-o", self.out, "--", self.app("a"), expect=UNUSABLE)
+        self.assertRegex(err, "run-5.txt is a run of an earlier check")
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "order")))
 
     def test_saved_baselines_are_compared_by_commit(self):
         kept = os.path.join(self.folder, "kept")
@@ -145,7 +163,7 @@ class CheckRuns(rig.RuntimeTest):
         self.assertEqual(len(folders), 1)
         self.assertEqual(len(os.listdir(folders[0])), 4)
         # A commit is not compared with itself. Without --save no profile is kept.
-        self.check("--baseline", kept, "--commit", "first", "--runs", "3", "-o", self.out, "--", self.app("a"),
+        self.check("--baseline", kept, "--commit", "first", "--runs", "3", "-o", f"{self.out}-2", "--", self.app("a"),
                    expect=INCONCLUSIVE)
         self.assertEqual(glob.glob(f"{kept}/*/*"), folders)
         # A slower commit is a regression, and its profiles are not kept.
@@ -183,7 +201,7 @@ class CheckRuns(rig.RuntimeTest):
                             expect=UNUSABLE)
         self.assertIn("cannot keep profiles in", err)
         self.assertFalse(os.path.exists(self.out))
-        _, err = self.check("--self", "3", "-o", "/nonexistent/folder", "--", self.app("a"), expect=UNUSABLE)
+        _, err = self.check("--self", "4", "-o", "/nonexistent/folder", "--", self.app("a"), expect=UNUSABLE)
         self.assertIn("/nonexistent/folder", err)
 
 

@@ -64,8 +64,11 @@ class LossesTest(rig.RuntimeTest):
             with self.subTest(form):
                 found = self.sentences(form)
                 self.assertIn(LOSS, found)
-                if form not in ("chrome", "perfetto"):  # a timeline has no coverage
-                    self.assertIn(COVERAGE, found)
+                self.assertIn(COVERAGE, found)
+                path = os.path.join(self.folder, "said")
+                run = self.run_command([rig.GPUPROF, "export", "--format", form, "-o", path, LOSSY])
+                self.assertIn(LOSS, run.stderr.decode())
+                self.assertIn(COVERAGE, run.stderr.decode())
         with open(LOSSY, encoding="utf-8") as file:
             text = file.read()
         complete = self.write("".join(line for line in text.splitlines(True)

@@ -50,6 +50,14 @@ class SqliteTest(rig.RuntimeTest):
                 self.assertEqual(one("SELECT COUNT(*) FROM measured m LEFT JOIN stacks s ON s.id = m.stack "
                                      "WHERE m.stack IS NOT NULL AND s.id IS NULL"), 0)
 
+    def test_each_path_of_a_kernel_is_one_row(self):
+        for profile in PROFILES:
+            with self.subTest(profile), self.database(profile) as database:
+                paths = database.execute("SELECT name, path FROM paths").fetchall()
+                self.assertEqual(len(paths), len(set(paths)))
+                self.assertEqual(database.execute("SELECT SUM(gpu_ns) FROM paths").fetchone(),
+                                 database.execute("SELECT SUM(gpu_ns) FROM measured").fetchone())
+
     def test_all_queries_of_the_page_run(self):
         self.assertEqual(sorted(queries()), list(range(1, 11)))
         for profile in PROFILES:

@@ -98,7 +98,7 @@ class Folders(rig.RuntimeTest):
                                (self.in_sticky("link"), "symbolic link of another user"),
                                (self.in_sticky("link/out"), "symbolic link of another user")):
             with self.subTest(folder):
-                self.gives(UNUSABLE, "check", "--self", "3", "-o", folder, "--", "true", saying=saying)
+                self.gives(UNUSABLE, "check", "--self", "4", "-o", folder, "--", "true", saying=saying)
                 self.assertEqual(os.listdir(inside) + os.listdir(self.hers) + os.listdir(open_to_all), [])
 
     # Folders of baselines.

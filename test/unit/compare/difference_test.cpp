@@ -118,3 +118,19 @@ TEST_CASE("a problem of comparability names its file") {
   CHECK(comparability_warnings()[1] ==
         "a.txt: too many of its stall samples were dropped to say what kernels waited for");
 }
+
+TEST_CASE("a run with a larger share of failed launches than the other side is named") {
+  Run before = small_run({{"main;k", 1}}, "a.txt");
+  Run after = small_run({{"main;k", 1}}, "b.txt");
+  const compare::RunFacts* old_facts[] = {&before.facts};
+  const compare::RunFacts* new_facts[] = {&after.facts};
+  after.facts.launches = 20;
+  after.facts.failed_launches = 18;
+  CHECK(compare::comparability_warnings(old_facts, new_facts).empty());  // the old side's launches are unknown
+  before.facts.launches = 10;
+  before.facts.failed_launches = 9;
+  CHECK(compare::comparability_warnings(old_facts, new_facts).empty());
+  before.facts.failed_launches = 0;
+  const std::vector<std::string> expected = {"b.txt: 90.0% of its launches failed, but 0.0% of the other side's"};
+  CHECK(compare::comparability_warnings(old_facts, new_facts) == expected);
+}

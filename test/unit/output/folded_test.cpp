@@ -1,5 +1,7 @@
 #include "output/folded.h"
 
+#include <utility>
+
 #include "catch.h"
 
 using namespace gpuprof;
@@ -65,21 +67,24 @@ TEST_CASE("frames with equal labels share a line") {
   CHECK(folded(tree, kNs) == "x:y 3\n");
 }
 
-TEST_CASE("remainders are carried from line to line") {
+TEST_CASE("each line is rounded alone, and lines that round to 0 are counted") {
   FlameTree tree;
-  for (const char* name : {"a", "b", "c", "d"}) {
-    tree.add(tree.child(FlameTree::kRoot, name, FrameClass::native), {.ns = 600});
+  const NodeId main = tree.child(FlameTree::kRoot, "main", FrameClass::native);
+  for (const auto& [name, ns] : {std::pair{"a", 7171}, {"b", 500}, {"c", 300}, {"d", 150}}) {
+    tree.add(tree.child(main, name, FrameClass::native), {.ns = static_cast<uint64_t>(ns)});
   }
-  // Running sums: 600, 1200, 1800, 2400 ns. A line gets 1 us if its running sum reaches the next whole us.
-  CHECK(folded(tree, kUs) == "b 1\nd 1\n");
-  CHECK(folded(tree, kNs) == "a 600\nb 600\nc 600\nd 600\n");
+  output::TooShort too_short;
+  CHECK(collect_text([&](TextStream& out) { too_short = output::write_folded(tree, kUs, out); }) ==
+        "main;a 7\nmain;b 1\n");
+  CHECK(too_short.text() == "2 stacks below 0.5 us are left out, 450 ns in total");
+  CHECK(folded(tree, kNs) == "main;a 7171\nmain;b 500\nmain;c 300\nmain;d 150\n");
 }
 
 TEST_CASE("large numbers are exact") {
   FlameTree tree;
   tree.add(tree.child(FlameTree::kRoot, "a", FrameClass::native), {.ns = 18446744073709551615U});
   CHECK(folded(tree, kNs) == "a 18446744073709551615\n");
-  CHECK(folded(tree, kUs) == "a 18446744073709551\n");
+  CHECK(folded(tree, kUs) == "a 18446744073709552\n");
 }
 
 TEST_CASE("a deep stack and its shallow neighbours are sorted") {
