@@ -176,7 +176,7 @@ Summary nothing_seen(const SummaryFacts& facts) {
     add_lines(lost, summary.lines);
     return summary;
   }
-  if (facts.windows == 0) {
+  if (facts.windows == 0 && (facts.used_gpu || facts.counts_only)) {
     return {true,
             {empty_profile("recording was never on", facts)},
             "choose a shorter --delay, or send the signal USR1 to gpuprof"};

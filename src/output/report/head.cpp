@@ -45,8 +45,7 @@ void print_facts(const ProfileInfo& info, Page& page) {
 // Prints that the recording covers only a window of the run, or that the profile is only a subset of a recording.
 void print_part(const ProfileInfo& info, Page& page) {
   if (const std::string window = analyze::recording_window(info.meta); !window.empty()) {
-    page.fact("recorded",
-              "only a part of the program's run: " + shown_ends(window) + " (earlier work may run in idle time)");
+    page.fact("recorded", "only a part of the program's run: " + shown_ends(window));
   }
   if (const std::string part = analyze::part_text(info.meta); !part.empty()) {
     page.fact("part", shown_name(shown_ends(part)));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <string>
 
@@ -235,7 +236,7 @@ TEST_CASE("lenient folding skips bad lines and keeps the good ones") {
   CHECK(ns(result) == "[unknown];[no CPU stack];[copy]_[G] 6\n");
 }
 
-TEST_CASE("folding conserves the sum, in ns and to one unit in us") {
+TEST_CASE("folding conserves the sum, in us up to the rounding of each line") {
   for (unsigned seed = 0; seed < 300; ++seed) {
     INFO("seed " << seed);
     const test::RandomProfile random(seed);
@@ -244,7 +245,10 @@ TEST_CASE("folding conserves the sum, in ns and to one unit in us") {
     CHECK(result.tree.total().ns == random.gpu_ns);
     CHECK(sum_of_lines(ns(result)) == random.gpu_ns);
     CHECK(sum_of_lines(counts(result)) == (samples ? random.samples : random.gpu_count + random.launches));
-    CHECK(sum_of_lines(output::folded(result.tree, {WeightKind::time, TimeUnit::us})) == random.gpu_ns / 1000);
+    const std::string lines = ns(result);
+    const auto most = 500 * std::count(lines.begin(), lines.end(), '\n');
+    const auto us = sum_of_lines(output::folded(result.tree, {WeightKind::time, TimeUnit::us}));
+    CHECK(std::abs(static_cast<int64_t>(us * 1000) - static_cast<int64_t>(random.gpu_ns)) <= most);
   }
 }
 

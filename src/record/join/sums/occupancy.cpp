@@ -20,6 +20,9 @@ constexpr size_t kMaxRunningWork = 1024;
 // Limits memory. If the watermark does not advance and more work is pending, the older half of the work is swept.
 constexpr size_t kMaxPendingWork = 1'000'000;
 
+// No recording has longer work than this many slices. Only false times do.
+constexpr uint64_t kMostSlices = 100'000;
+
 }  // namespace
 
 size_t Occupancy::SliceWorkHash::operator()(const SliceWork& key) const {
@@ -155,7 +158,7 @@ void Occupancy::flush(Interval& work, uint64_t slice) {
 }
 
 uint64_t Occupancy::end_of_slice(uint64_t at, uint64_t until) const {
-  if (windows_.recorded(at, until) == 0) {
+  if (windows_.recorded(at, until) == 0 || (until - at) / interval_ns_ > kMostSlices) {
     return until;
   }
   const uint64_t left = at < start_ns_ ? start_ns_ - at : interval_ns_ - (at - start_ns_) % interval_ns_;
