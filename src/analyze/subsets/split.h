@@ -60,9 +60,9 @@ class Split {
   std::optional<SubsetWriter> rest_;
   std::set<std::string> names_;
   // COVERAGE counts that scale the sums of a process but belong to no part, by process and word. The parts share them
-  // as they share the process's GPU work.
+  // as they share the GPU work of the process, which is summed by the key of the part.
   std::map<std::pair<profile::ProcessId, std::string>, uint64_t> scales_;
-  std::map<profile::ProcessId, std::map<std::optional<uint64_t>, uint64_t>> gpu_counts_;  // by key of the part
+  std::map<profile::ProcessId, std::map<std::optional<uint64_t>, uint64_t>> gpu_counts_;
   uint64_t rows_ = 0;
 };
 
