@@ -280,7 +280,7 @@ class Jobs:
             unknown = [value for key, values in profile.meta().items() if key.endswith(".drm.jobs_of_unknown_submitter")
                        for value in values]
             self.assertEqual(unknown, [str(OF_KERNEL - self.of_clients(section))])
-            self.assertEqual("kernel threads queued them for unknown processes" in self.said(section),
+            self.assertEqual("kernel threads queued for unknown processes" in self.said(section),
                              not self.names_clients(section))
             counts = collections.Counter()
             for work, (count, *_) in profile.measured("GPU"):
