@@ -83,10 +83,10 @@ class OpenClExample(rig.RuntimeTest):
         self.fail(f"no call site's share may be off by more than 10%: {shares}")
 
     @rig.requires("opencl")
-    def test_unit_us_is_exact_to_one_unit(self):
+    def test_unit_us_rounds_each_line(self):
         profile, _ = self.record(self.TARGET)
         folded = rig.parse_folded(self.gpuprof("flame", "-i", self.profile_path))
-        self.assertEqual(sum(value for _, value in folded), profile.end()["gpu_ns"] // 1000)
+        self.assertAlmostEqual(sum(value for _, value in folded), profile.end()["gpu_ns"] / 1000, delta=len(folded) / 2)
 
     @rig.requires("opencl")
     def test_folded_output_is_sorted_and_the_same_each_time(self):
