@@ -24,7 +24,9 @@ class LevelZero(ze_rig.LevelZeroTest):
         self.assertGreater(coverage["between_windows"], 50_000, stderr)  # immediate commands
         self.assertEqual(coverage["launches"] + coverage["between_windows"], 200_000, stderr)
         folded = rig.parse_folded(self.gpuprof("-q", "flame", "--weight", "count", "-i", self.profile_path))
-        self.assertAlmostEqual(sum(value for _, value in folded), 200_000, delta=200)
+        # A machine that is too busy loses records, which are no part of the estimate.
+        estimate = 200_000 * coverage["matched"] // coverage["launches"]
+        self.assertAlmostEqual(sum(value for _, value in folded), estimate, delta=200, msg=stderr)
 
     def test_two_drivers_are_recorded_with_both_loader_modes(self):
         # How a loader with two drivers finds the driver of a handle. 0: the loader wraps the handles. 1 (default since loader

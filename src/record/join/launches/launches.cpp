@@ -105,6 +105,18 @@ void Launches::named(const LaunchSite& site, const PendingLaunch* launch) {
   }
 }
 
+// Counts a launch that had work. An orphan's own event was lost. A launch without a weight was made between windows.
+void Launches::count_launch(SourceCoverage& coverage, const WorkEvent& event, bool is_orphan) const {
+  if (event.weight == 0) {
+    coverage.count(profile::CoverageCount::between_windows);
+  } else if (is_orphan) {
+    coverage.orphan_matched();
+  } else {
+    coverage.count(profile::CoverageCount::matched);
+  }
+  coverage.count(profile::CoverageCount::weighted, join_.options.duty_cycle ? event.weight : 0);
+}
+
 // Counts the launch of the event once. If more work may arrive, keeps the launch's entry or creates one.
 void Launches::match(const Source& source, const WorkEvent& event, PendingLaunch* launch) {
   const LaunchSite& site = event.site;
@@ -125,7 +137,7 @@ void Launches::match(const Source& source, const WorkEvent& event, PendingLaunch
     if (site.unsampled) {
       coverage.count(profile::CoverageCount::matched);
     } else if (!is_before_attach(source, site)) {
-      coverage.orphan_matched();
+      count_launch(coverage, event, true);
     }
     if (event.more) {
       table.insert(site.source, site.correlation,
@@ -134,8 +146,7 @@ void Launches::match(const Source& source, const WorkEvent& event, PendingLaunch
     return;
   }
   if (!launch->matched) {
-    coverage.count(event.weight == 0 ? profile::CoverageCount::between_windows : profile::CoverageCount::matched);
-    coverage.count(profile::CoverageCount::weighted, join_.options.duty_cycle ? event.weight : 0);
+    count_launch(coverage, event, false);
   }
   const uint64_t keep = keep_ns(source, event);
   table.match(site.source, site.correlation, *launch, keep == 0 ? 0 : join_.now_ns + keep);
