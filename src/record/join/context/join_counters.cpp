@@ -12,12 +12,14 @@ namespace {
 
 using profile::LossReason;
 
-constexpr uint64_t kMaxCounter = uint64_t{1} << 40;  // about 10^12 launches, so that sums over sources fit into 64 bits
+// These limits are so low that sums over sources fit into 64 bits.
+constexpr uint64_t kMaxCounter = uint64_t{1} << 40;  // about 10^12 launches
+constexpr uint64_t kMaxNs = uint64_t{1} << 53;       // 104 days
 
 // Returns the growth of a counter. A target can write any value, so decreases are ignored and the value is clamped.
-uint64_t growth(uint64_t& known, uint64_t told) {
+uint64_t growth(uint64_t& known, uint64_t told, uint64_t most = kMaxCounter) {
   const uint64_t before = known;
-  known = std::max(known, std::min(told, kMaxCounter));
+  known = std::max(known, std::min(told, most));
   return known - before;
 }
 
@@ -46,7 +48,8 @@ void JoinCounters::on_counters(const Source& source, const backend::Counters& co
              growth(known.lost[kind], counters.lost[kind]));
   }
   for (size_t what = 0; what < GPUPROF_COUNTS; ++what) {
-    totals_.counts[what] += growth(known.counts[what], counters.counts[what]);
+    const bool is_time = what == GPUPROF_COUNT_RECORDED_NS || what == GPUPROF_COUNT_PASSED_NS;
+    totals_.counts[what] += growth(known.counts[what], counters.counts[what], is_time ? kMaxNs : kMaxCounter);
   }
 }
 

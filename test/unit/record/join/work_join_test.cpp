@@ -113,6 +113,17 @@ TEST_CASE("false counters of targets sum up to at most 64 bits") {
   CHECK(totals.lost_in_all() < uint64_t{1} << 50);
 }
 
+TEST_CASE("times that targets report grow for days") {
+  Rig rig;
+  constexpr uint64_t kDayNs = 86'400'000'000'000;
+  Counters times = counters(1);
+  for (uint64_t days = 1; days <= 30; ++days) {
+    times.counts[GPUPROF_COUNT_PASSED_NS] = days * kDayNs;
+    rig.correlator.on_counters(1, times);
+    CHECK(rig.correlator.totals().counts[GPUPROF_COUNT_PASSED_NS] == days * kDayNs);
+  }
+}
+
 TEST_CASE("work whose name never arrives is counted and shown without it") {
   Rig rig;
   rig.stack(77);
@@ -534,6 +545,25 @@ TEST_CASE("with a duty cycle, work counts with the weight of the window in which
   CHECK(batch.rows[0].second.sum_ns == 80);
   CHECK(batch.rows[0].second.max_ns == 10);
   CHECK(batch.shares.empty());
+}
+
+TEST_CASE("with a duty cycle, work of lost launches counts with its weight, too") {
+  Rig rig({.duty_cycle = true});
+  rig.correlator.close_window(20'000);
+  rig.correlator.open_window(50'000, 7);
+  rig.correlator.close_window(60'000);
+  rig.correlator.on_gpu_op(Rig::kernel(1, 10, 55'000));
+  rig.correlator.on_gpu_op(Rig::kernel(2, 10, 40'000));  // between the windows
+  rig.correlator.end_iteration(true);
+  rig.correlator.on_counters(1, counters(2));
+  rig.correlator.finish();
+  using gpuprof::profile::CoverageCount;
+  const auto& counts = rig.correlator.totals().coverage;
+  CHECK(rig.correlator.totals().gpu_records == 7);
+  CHECK(counts[CoverageCount::weighted] == 7);
+  CHECK(counts[CoverageCount::matched] == 1);
+  CHECK(counts[CoverageCount::between_windows] == 1);
+  CHECK(counts[CoverageCount::represented] == 2);
 }
 
 TEST_CASE("sums of false times stay within 64 bits, and the excess counts as malformed") {
