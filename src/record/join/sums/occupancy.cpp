@@ -20,9 +20,6 @@ constexpr size_t kMaxRunningWork = 1024;
 // Limits memory. If the watermark does not advance and more work is pending, the older half of the work is swept.
 constexpr size_t kMaxPendingWork = 1'000'000;
 
-// No recording has longer work than this many slices. Only false times do.
-constexpr uint64_t kMostSlices = 100'000;
-
 }  // namespace
 
 size_t Occupancy::SliceWorkHash::operator()(const SliceWork& key) const {
@@ -158,11 +155,8 @@ void Occupancy::flush(Interval& work, uint64_t slice) {
 }
 
 uint64_t Occupancy::end_of_slice(uint64_t at, uint64_t until) const {
-  if (windows_.recorded(at, until) == 0 || (until - at) / interval_ns_ > kMostSlices) {
-    return until;
-  }
   const uint64_t left = at < start_ns_ ? start_ns_ - at : interval_ns_ - (at - start_ns_) % interval_ns_;
-  return until - at > left ? at + left : until;
+  return until - at <= left || windows_.recorded(at, until) == 0 ? until : at + left;
 }
 
 void Occupancy::charge_running(DeviceState& state, uint64_t until) {
@@ -220,7 +214,7 @@ void Occupancy::add_idle(Device device, Work work, uint64_t begin, uint64_t end)
 }
 
 void Occupancy::finish() {
-  const uint64_t end = std::max(start_ns_, windows_.end());
+  const uint64_t end = windows_.is_open() ? start_ns_ : std::max(start_ns_, windows_.end());
   for (auto& [device, state] : devices_) {
     sweep(device, state, UINT64_MAX);
     add_idle(device, 0, state.swept_to, end);

@@ -32,7 +32,8 @@ class Occupancy {
 
   // Sweeps up to `watermark`. If work that starts before `watermark` is added later, its time counts as late.
   void advance(uint64_t watermark);
-  // Sweeps everything, and charges the idle time after the last work. Close the last window before this call.
+  // Sweeps everything, and charges the idle time after the last work. If the last window is still open, its end is
+  // unknown, so that idle time is not charged.
   void finish();
 
   struct SliceWork {
