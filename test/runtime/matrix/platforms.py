@@ -110,7 +110,6 @@ class Gpu:
         return Program([self.program("bench_cuda_launch_loop"), "--launches", "20000", "--batches", "1000000",
                         "--each"], lambda _: {})
 
-    estimate_error = 0.1  # of the launches that --max-overhead estimates
     loop_site = "launch_tiny"
     even_sites = ("assemble", "postprocess")  # they launch the same kernel equally often
     even_kernel = "light"
@@ -196,7 +195,6 @@ class Mock:
     def endless(self):
         return self.run("--launches", 100000000, "--kernels-only", "--gap-us", 500)
 
-    estimate_error = 0.02
     loop_site = "assemble"
     even_sites = ("assemble", "postprocess")
     even_kernel = "assemble"
