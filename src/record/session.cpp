@@ -226,7 +226,7 @@ class Session {
   [[nodiscard]] DutyCost cost() const {
     const Totals& totals = correlator_->totals();
     const Channel::Overhead overhead = channel_->overhead();
-    return {.calls_ns = overhead.in_all(totals.launches) - overhead.handover_ns,
+    return {.calls_ns = overhead.of_launches(totals.launches),
             .switches_ns = overhead.handover_ns,
             .recorded = totals.launches,
             .passed = totals.counts[GPUPROF_COUNT_PASSED],

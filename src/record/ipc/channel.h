@@ -131,10 +131,8 @@ class Channel {
     [[nodiscard]] uint64_t per_launch(uint64_t launches) const {
       return (samples == 0 ? 0 : ns / samples) + (launches == 0 ? 0 : handover_ns / launches);
     }
-    // Returns the cost of a recording with this number of launches.
-    [[nodiscard]] uint64_t in_all(uint64_t launches) const {
-      return (samples == 0 ? 0 : ns / samples * launches) + handover_ns;
-    }
+    // Returns the cost of this number of launches, without handover_ns.
+    [[nodiscard]] uint64_t of_launches(uint64_t launches) const { return samples == 0 ? 0 : ns / samples * launches; }
   };
   [[nodiscard]] Overhead overhead() const { return overhead_; }
 
