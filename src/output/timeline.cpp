@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analyze/names/labels.h"
+#include "base/saturating_add.h"
 #include "base/text/numbers.h"
 #include "base/text/utf8.h"
 #include "output/text.h"
@@ -17,7 +18,7 @@ constexpr size_t kMostNoteBytes = 1024;
 constexpr size_t kMostCounters = 256;  // each counter needs 0.5 MiB, and a hostile file can name any number of devices
 
 void add_most(uint64_t count, uint64_t& sum) {
-  sum += std::min(count, UINT64_MAX - sum);
+  sum = saturating_add(sum, count);
 }
 
 }  // namespace
@@ -81,10 +82,7 @@ Status Timeline::finish() {
   if (left_out_ > 0) {
     info_.warnings.push_back("events left out, because too many in one track overlapped: " + std::to_string(left_out_));
   }
-  const uint64_t lost = p::lost_gpu_work(info_.losses, info_.counted(p::CoverageCount::without_record));
-  info_.covered = {
-      info_.gpu_records, info_.with_stack,
-      p::with_weight(lost, info_.counted(p::CoverageCount::matched), info_.counted(p::CoverageCount::weighted))};
+  info_.covered = {info_.gpu_records, info_.with_stack, info_.lost_gpu_work()};
   for (const std::string& line : notice_lines(info_)) {
     put_note(cut_middle(escaped(line), kMostNoteBytes));
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analyze/subsets/subset_meta.h"
+#include "base/saturating_add.h"
 #include "base/text/numbers.h"
 #include "base/text/utf8.h"
 #include "output/text.h"
@@ -36,10 +37,6 @@ void add_part(uint64_t part, uint64_t whole, std::string_view words, std::string
     line.append(line.ends_with(':') ? " " : ", ").append(count_text(part)).append(" ").append(words);
     line.append(" (").append(percent_text(part, whole)).append(")");
   }
-}
-
-bool is_fully_covered(const ProfileInfo& info) {
-  return info.covered.any() && info.covered.with_stack >= info.covered.all();
 }
 
 std::string launch_line(const ProfileInfo& info) {
@@ -82,8 +79,7 @@ std::string estimate_line(const ProfileInfo& info) {
   const uint64_t between = info.counted(CoverageCount::between_windows);
   std::string line = "all " + info.estimate_text();
   if (between > 0) {
-    const uint64_t all = between > UINT64_MAX - recorded ? UINT64_MAX : recorded + between;
-    line += ", with " + count_text(recorded) + " of " + counted_text(all, "launch");
+    line += ", with " + count_text(recorded) + " of " + counted_text(saturating_add(recorded, between), "launch");
   }
   return line;
 }
@@ -217,7 +213,7 @@ std::vector<std::string> notice_lines(const ProfileInfo& info) {
   if (std::string failed = failure_line(info); !failed.empty()) {
     lines.push_back(std::move(failed));
   }
-  if (auto trust = trust_lines(info); !trust.empty() && !is_fully_covered(info)) {
+  if (auto trust = trust_lines(info); !trust.empty() && !info.covered.is_full()) {
     lines.push_back(std::move(trust.back()));
   }
   return lines;
@@ -264,7 +260,7 @@ std::string dropped_samples_text(const ProfileInfo& info) {
   if (info.samples == 0 || info.samples_are_reliable()) {
     return {};
   }
-  return percent_text(dropped, info.samples + std::min(dropped, UINT64_MAX - info.samples)) +
+  return percent_text(dropped, saturating_add(info.samples, dropped)) +
          " of the samples were dropped, too many to say what kernels waited for";
 }
 
@@ -310,7 +306,7 @@ std::vector<std::string> trust_lines(const ProfileInfo& info, TrustLines which) 
       lines.push_back(std::move(line));
     }
   }
-  if (all || !is_fully_covered(info)) {
+  if (all || !info.covered.is_full()) {
     lines.push_back(coverage_line(info.covered));
   }
   return lines;

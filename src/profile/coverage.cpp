@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/saturating_add.h"
 #include "base/text/numbers.h"
 #include "base/text/utf8.h"
 #include "profile/loss.h"
@@ -48,7 +49,7 @@ std::string WorkCoverage::percent_text() const {
 }
 
 uint64_t WorkCoverage::all() const {
-  return lost > UINT64_MAX - recorded ? UINT64_MAX : recorded + lost;
+  return saturating_add(recorded, lost);
 }
 
 uint64_t lost_gpu_work(const std::map<std::string, uint64_t>& losses, uint64_t launches_without_record) {

@@ -45,6 +45,7 @@ struct WorkCoverage {
   [[nodiscard]] bool any() const { return recorded > 0 || lost > 0; }
   // Returns 100 * with_stack / (recorded + lost). Returns 0 if both are 0, because such a profile explains nothing.
   [[nodiscard]] double percent() const;
+  [[nodiscard]] bool is_full() const { return any() && with_stack >= all(); }
   [[nodiscard]] std::string percent_text() const;  // rounded down, for example "97.34%"
   [[nodiscard]] uint64_t all() const;              // recorded + lost, at most 2^64 - 1
 };

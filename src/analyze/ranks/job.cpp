@@ -8,6 +8,7 @@
 #include "analyze/merge/recordings.h"
 #include "analyze/names/labels.h"
 #include "analyze/rows/totals.h"
+#include "base/saturating_add.h"
 #include "base/text/numbers.h"
 
 namespace gpuprof::analyze {
@@ -76,7 +77,7 @@ Status Job::take(const p::Record& record) {
       }
     }
   } else if (const auto* loss = std::get_if<p::Loss>(&record)) {
-    lost_ += std::min(loss->count, UINT64_MAX - lost_);
+    lost_ = saturating_add(lost_, loss->count);
     info_.losses.emplace(loss->reason, loss->count);
   } else if (const auto* window = std::get_if<p::Window>(&record)) {
     info_.add(*window);

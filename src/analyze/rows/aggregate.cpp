@@ -7,6 +7,7 @@
 
 #include "analyze/rows/totals.h"
 #include "analyze/stalls/sample_map.h"
+#include "base/saturating_add.h"
 #include "base/text/numbers.h"
 
 namespace gpuprof::analyze {
@@ -312,8 +313,8 @@ class Aggregator {
       result_.queue_ns.resize(position + 1);
     }
     uint64_t& sum = result_.queue_ns[position];
-    sum += std::min(queue_ns, UINT64_MAX - sum);
-    result_.queue_total_ns += std::min(queue_ns, UINT64_MAX - result_.queue_total_ns);
+    sum = saturating_add(sum, queue_ns);
+    result_.queue_total_ns = saturating_add(result_.queue_total_ns, queue_ns);
   }
 
   // True if AggregateOptions::slices selects a measure of GPU work. Counts and bytes then come from GPU lines; for

@@ -62,6 +62,8 @@ struct ProfileInfo {
   // Returns "numbers are estimates from 19 windows of the time (--max-overhead)". Returns "" if is_estimate() is false.
   [[nodiscard]] std::string estimate_text() const;
 
+  // Returns how many GPU work items were lost, with the weights of windows.
+  [[nodiscard]] uint64_t lost_gpu_work() const;
   [[nodiscard]] uint64_t dropped_samples() const;
   // True if at most 1% of the samples was dropped. Dropped samples are mostly those of the busiest code, so larger
   // losses distort the shares.

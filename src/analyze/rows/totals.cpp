@@ -68,6 +68,11 @@ std::string ProfileInfo::estimate_text() const {
              : "";
 }
 
+uint64_t ProfileInfo::lost_gpu_work() const {
+  return p::with_weight(p::lost_gpu_work(losses, counted(p::CoverageCount::without_record)),
+                        counted(p::CoverageCount::matched), counted(p::CoverageCount::weighted));
+}
+
 uint64_t ProfileInfo::counted(p::CoverageCount what) const {
   const auto found = coverage.find(std::string(word(what)));
   return found == coverage.end() ? 0 : found->second;
@@ -152,9 +157,7 @@ void count_rows(Aggregate& rows, const Outside& outside) {
 
 profile::WorkCoverage covered_work(const Aggregate& rows, const Outside& outside) {
   const ProfileInfo& info = rows.info;
-  const uint64_t lost =
-      p::with_weight(p::lost_gpu_work(info.losses, info.counted(p::CoverageCount::without_record)),
-                     info.counted(p::CoverageCount::matched), info.counted(p::CoverageCount::weighted));
+  const uint64_t lost = info.lost_gpu_work();
   if (info.gpu_records > 0 || lost > 0) {
     return {info.gpu_records, std::min(info.with_stack, info.gpu_records), lost};
   }

@@ -13,6 +13,7 @@
 #include "analyze/rows/time_window.h"
 #include "base/exit_status.h"
 #include "base/return_if_error.h"
+#include "base/saturating_add.h"
 #include "base/text/hex.h"
 
 namespace gpuprof::analyze {
@@ -76,14 +77,14 @@ Status Split::take(const p::Record& record) {
   const auto key = key_of(owner);
   if (const auto* coverage = std::get_if<p::Coverage>(&record); coverage != nullptr && is_scale(record) && !key) {
     uint64_t& sum = scales_[{coverage->process, std::string(coverage->what)}];
-    sum += std::min(coverage->count, UINT64_MAX - sum);
+    sum = saturating_add(sum, coverage->count);
     return {};
   }
   auto part = key ? part_of(*key) : rest();
   RETURN_IF_ERROR(part);
   if (const auto* gpu = std::get_if<p::Gpu>(&record); gpu != nullptr && owner.process) {
     uint64_t& sum = gpu_counts_[*owner.process][key];
-    sum += std::min(gpu->count, UINT64_MAX - sum);
+    sum = saturating_add(sum, gpu->count);
   }
   return (*part)->add(record);
 }

@@ -116,8 +116,7 @@ void warn_of_gaps(const analyze::ProfileInfo& info) {
 void warn_of_coverage(const analyze::ProfileInfo& info) {
   constexpr double kGood = 99;  // percent; a lower coverage is a warning
   std::vector<std::string> lines = output::trust_lines(info, output::TrustLines::missing);
-  const bool has_coverage = info.covered.percent() < 100;
-  if (!lines.empty() && has_coverage && info.covered.percent() >= kGood) {
+  if (!lines.empty() && !info.covered.is_full() && info.covered.percent() >= kGood) {
     lines.pop_back();
   }
   for (const std::string& line : lines) {

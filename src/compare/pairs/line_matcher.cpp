@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/hash.h"
+#include "base/saturating_add.h"
 
 namespace gpuprof::compare {
 namespace {
@@ -33,7 +34,7 @@ void note_renamed(Line& line, std::string&& old_name, Match match) {
 
 // Sums saturate instead of overflowing, so that the sum of a subset never exceeds the total.
 void add_up(uint64_t& to, uint64_t more) {
-  to = more > UINT64_MAX - to ? UINT64_MAX : to + more;
+  to = saturating_add(to, more);
 }
 
 // `place` maps the index of a stall reason in `from` to its index in `to`.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/saturating_add.h"
 #include "wire/wire.h"
 
 namespace gpuprof::record {
@@ -52,15 +53,14 @@ CoverageCounts SourceCoverage::sum_up(const backend::Counters& counters) const {
   sum[CoverageCount::without_record] = rest;
   const uint64_t launches = sum[CoverageCount::launches];
   sum[CoverageCount::unsampled] = std::min(counters.counts[GPUPROF_COUNT_UNSAMPLED], launches);
-  const uint64_t passed = counters.counts[GPUPROF_COUNT_PASSED];
-  sum[CoverageCount::between_windows] = passed > UINT64_MAX - early ? UINT64_MAX : passed + early;
+  sum[CoverageCount::between_windows] = saturating_add(counters.counts[GPUPROF_COUNT_PASSED], early);
   if (sum[CoverageCount::weighted] > 0) {
     // Of the launches between windows, the same share had work of its own as of the recorded ones. A target's counters
     // may be false.
     const uint64_t matched = sum[CoverageCount::matched];
     const profile::Uint128 between = profile::Uint128{sum[CoverageCount::between_windows]} * matched;
     const auto had_work = static_cast<uint64_t>(between / std::max(launches, uint64_t{1}));
-    sum[CoverageCount::represented] = had_work > UINT64_MAX - matched ? UINT64_MAX : had_work + matched;
+    sum[CoverageCount::represented] = saturating_add(had_work, matched);
   }
   sum[CoverageCount::outside_range] += counters.counts[GPUPROF_COUNT_OUTSIDE];
   return sum;
