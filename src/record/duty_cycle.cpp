@@ -95,6 +95,7 @@ void DutyCycle::measure_slowdown(uint64_t now_ns, const DutyCost& cost) {
   const uint64_t on_ns = std::exchange(recorded_ns_, 0);
   const uint64_t all_ns = now_ns - std::exchange(slowdown_since_ns_, now_ns);
   DutyCost grew{.calls_ns = grown(cost.calls_ns, before_.calls_ns),
+                .switches_ns = grown(cost.switches_ns, before_.switches_ns),
                 .recorded = grown(cost.recorded, before_.recorded),
                 .passed = grown(cost.passed, before_.passed),
                 .recorded_ns = grown(cost.recorded_ns, before_.recorded_ns),
@@ -106,7 +107,9 @@ void DutyCycle::measure_slowdown(uint64_t now_ns, const DutyCost& cost) {
   }
   slowdown_.add(grew);
   const double costs = slowdown_.share() * static_cast<double>(grew.recorded_ns);
-  const double hidden = std::max(0.0, costs - static_cast<double>(grew.calls_ns));
+  // A program that starts slowly looks slowed down by its first windows.
+  const double most = kMostHidden * static_cast<double>(grew.measured_ns());
+  const double hidden = std::clamp(costs - static_cast<double>(grew.calls_ns), 0.0, most);
   hidden_ns_ += hidden;
   if (on_ns != 0) {
     const double rate = hidden / static_cast<double>(on_ns);

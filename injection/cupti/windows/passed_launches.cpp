@@ -1,5 +1,7 @@
 #include "cupti/windows/passed_launches.h"
 
+#include <algorithm>
+
 #include "base/atomics.h"
 #include "base/monotonic_clock.h"
 #include "ipc/emit.h"
@@ -24,6 +26,7 @@ struct Passed {
   // Used only by the service thread:
   uint64_t window_ns;       // begin of the last window
   uint64_t window_end_ns;   // end of the last window; 0: none has ended
+  uint64_t recorded_ns;     // length of the windows that have ended
   uint64_t window_kernels;  // `kernels` at that time
   uint64_t reported;
 };
@@ -47,6 +50,7 @@ void set_tracing(bool on) {
     }
   } else if (!on && tracing()) {
     state.window_end_ns = now;
+    state.recorded_ns += now - state.window_ns;
     count(GPUPROF_COUNT_RECORDED_NS, now - state.window_ns);
   }
   store_relaxed(&state.tracing, on ? 1U : 0U);
@@ -98,8 +102,10 @@ void report_passed(bool last) {
   }
   const auto known = static_cast<double>(newest - first + 1);
   double others = known + static_cast<double>(state.attached ? 0 : first - 1) - static_cast<double>(kernels);
-  if (last && newest_ns > first_ns) {
-    others += known * static_cast<double>(end_ns - newest_ns) / static_cast<double>(newest_ns - first_ns);
+  // Records come in batches, so the known kernels were launched in at least the time of the windows.
+  const uint64_t known_ns = std::max(newest_ns - first_ns, state.recorded_ns);
+  if (last && known_ns != 0) {
+    others += known * static_cast<double>(end_ns - newest_ns) / static_cast<double>(known_ns);
   }
   // Copies and fills have no numbers, and are assumed to be as frequent as among the traced launches.
   const double launches = others * static_cast<double>(load_relaxed(&state.launches)) / static_cast<double>(kernels);

@@ -87,9 +87,16 @@ TEST_CASE("the cost stays within the limit") {
   }
 }
 
-// Records a program that launches all the time. While it is recorded, each ns of its own work costs it `calls` ns in
-// gpuprof's code and `vendor` ns that gpuprof cannot measure. Returns the share of the time that recording costs.
-double cost_of_launches(double percent, uint64_t seed, double calls, double vendor, bool reports_times) {
+struct LaunchRun {
+  double cost = 0;  // share of the time that recording costs
+  int windows = 0;
+};
+
+// Records a program that launches all the time, but hardly in its first `slow_start_ns`. While it is recorded, each ns
+// of its launches costs it `calls` ns in gpuprof's code and `vendor` ns that gpuprof cannot measure.
+LaunchRun record_launches(double percent, uint64_t seed, double calls, double vendor, bool reports_times,
+                          uint64_t slow_start_ns = 0) {
+  LaunchRun run;
   DutyCycle duty(percent, seed, kDutyStart);
   gpuprof::record::DutyCost cost;
   gpuprof::record::DutyCost late;  // what a target reports at the end of the next window
@@ -97,7 +104,8 @@ double cost_of_launches(double percent, uint64_t seed, double calls, double vend
   uint64_t now = kDutyStart;
   while (now < kDutyStart + 60 * kDutySecond) {
     const uint64_t next = duty.next_ns();
-    const auto ns = static_cast<double>(next - now);
+    const double active = now < kDutyStart + slow_start_ns ? 0.02 : 1;
+    const auto ns = active * static_cast<double>(next - now);
     const double own_ns = duty.on() ? ns / (1 + calls + vendor) : ns;
     (duty.on() ? cost.recorded : late.passed) += static_cast<uint64_t>(own_ns / 5000);
     (duty.on() ? cost.recorded_ns : late.passed_ns) += next - now;
@@ -109,11 +117,13 @@ double cost_of_launches(double percent, uint64_t seed, double calls, double vend
                                    : gpuprof::record::DutyCost{
                                          .calls_ns = cost.calls_ns, .recorded = cost.recorded, .passed = late.passed});
     if (was_on && !duty.on()) {
+      ++run.windows;
       cost.passed = late.passed;
       cost.passed_ns = late.passed_ns;
     }
   }
-  return lost_ns / static_cast<double>(now - kDutyStart);
+  run.cost = lost_ns / static_cast<double>(now - kDutyStart);
+  return run;
 }
 
 TEST_CASE("the limit includes what only the rate of launches shows") {
@@ -121,12 +131,20 @@ TEST_CASE("the limit includes what only the rate of launches shows") {
     for (const double percent : {1.0, 2.0, 5.0}) {
       double sum = 0;
       for (uint64_t seed = 1; seed <= 20; ++seed) {
-        sum += cost_of_launches(percent, seed, 0.1, 0.3, reports_times);
+        sum += record_launches(percent, seed, 0.1, 0.3, reports_times).cost;
       }
       CHECK(sum / 20 <= percent / 100);
       CHECK(sum / 20 >= percent / 200);
     }
-    CHECK(cost_of_launches(20, 1, 0.1, 0.3, reports_times) <= 0.2);  // the code of gpuprof alone is below the limit
+    CHECK(record_launches(20, 1, 0.1, 0.3, reports_times).cost <= 0.2);  // the code of gpuprof alone is below the limit
+  }
+}
+
+TEST_CASE("a slow start of the program does not take windows away from the rest") {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const LaunchRun usual = record_launches(2, seed, 0.1, 0.3, true);
+    const LaunchRun slow = record_launches(2, seed, 0.1, 0.3, true, 2 * kDutySecond);
+    CHECK(slow.windows >= usual.windows / 2);
   }
 }
 
