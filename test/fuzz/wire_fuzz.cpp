@@ -88,12 +88,15 @@ uint32_t pid_for(const uint8_t* data, size_t size) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using gpuprof::record::Correlator;
+  // A fixed time makes every input reproducible, and limits the number of slices.
+  constexpr auto clock = [] { return uint64_t{1'000'000'000}; };
   Correlator correlator({.start_ns = 1,
                          .interval_ns = 1'000'000,
                          .stacks_from_sources = true,
                          .timeline = true,
                          .latency = true,
-                         .sampling = {.samples = true}});
+                         .sampling = {.samples = true},
+                         .clock = clock});
   correlator.open_window(1);
   correlator.on_source(1, pid_for(data, size), "fuzz");
   gpuprof::record::DecodeCounts counts;
@@ -104,7 +107,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   counters.counts[GPUPROF_COUNT_CAPTURED] = counts.malformed;
   correlator.on_counters(1, counters);
   correlator.end_iteration();
-  correlator.close_window(gpuprof::monotonic_ns());
+  correlator.close_window(clock());
   correlator.finish();
   const auto batch = correlator.take_batch();
   check_rows(batch, correlator.totals());

@@ -20,6 +20,9 @@ constexpr size_t kMaxRunningWork = 1024;
 // Limits memory. If the watermark does not advance and more work is pending, the older half of the work is swept.
 constexpr size_t kMaxPendingWork = 1'000'000;
 
+// Limits the memory and time for one piece of work, or one gap. It is 11 days of slices of 1 s.
+constexpr uint64_t kMostSlices = 1'000'000;
+
 }  // namespace
 
 size_t Occupancy::SliceWorkHash::operator()(const SliceWork& key) const {
@@ -156,7 +159,11 @@ void Occupancy::flush(Interval& work, uint64_t slice) {
 
 uint64_t Occupancy::end_of_slice(uint64_t at, uint64_t until) const {
   const uint64_t left = at < start_ns_ ? start_ns_ - at : interval_ns_ - (at - start_ns_) % interval_ns_;
-  return until - at <= left || windows_.recorded(at, until) == 0 ? until : at + left;
+  if (until - at <= left) {
+    return until;
+  }
+  const uint64_t ns = windows_.recorded(at, until);
+  return ns == 0 || ns / interval_ns_ > kMostSlices ? until : at + left;
 }
 
 void Occupancy::charge_running(DeviceState& state, uint64_t until) {

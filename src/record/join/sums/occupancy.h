@@ -2,7 +2,8 @@
 // records arrive late and out of order. Removes work that has been swept. At each nanosecond inside a recording window,
 // the running work that started first gets the busy time, and all running work gets equal parts as exclusive time. Time
 // without running work is idle time. It is charged to the blocking call of the thread that launched the next work.
-// Without such a call, it is charged to that work. All time counts in the slice in which it passed.
+// Without such a call, it is charged to that work. All time counts in the slice in which it passed, except that one
+// piece of time longer than a million slices counts in the slice in which it begins.
 #pragma once
 
 #include <cstddef>
@@ -85,7 +86,8 @@ class Occupancy {
   void run_until(DeviceState& state, uint64_t until);
   void charge_running(DeviceState& state, uint64_t until);
   void flush(Interval& work, uint64_t slice);
-  // Returns the end of the slice that contains `at`, but at most `until`. Time outside of windows has no slices.
+  // Returns the end of the slice that contains `at`, but at most `until`. Returns `until` if nothing between the two
+  // was recorded, or too many slices.
   [[nodiscard]] uint64_t end_of_slice(uint64_t at, uint64_t until) const;
   void charge_idle(Device device, uint64_t begin, const Interval& next);
   void add_idle(Device device, Work work, uint64_t begin, uint64_t end);

@@ -213,3 +213,16 @@ TEST_CASE("more concurrent work than a device can run is late, and the sums stay
   REQUIRE(sums.exclusive.at(7) == sums.busy.at(7));
   REQUIRE(sums.idle.at({1, 7}) + sums.idle.at({1, 0}) == 1'000'100);
 }
+
+TEST_CASE("idle time is split into at most a million slices") {
+  const auto slices = [](uint64_t end) {
+    Recorded occupancy(0, 10);
+    occupancy.windows.open(0);
+    occupancy.add(1, 5, 0, 0, 10);
+    const Sums sums = finish_occupancy(occupancy, end);
+    REQUIRE(sums.idle.at({1, 0}) == end - 10);
+    return sums.all.size();
+  };
+  REQUIRE(slices(10'000'000) == 1'000'000);
+  REQUIRE(slices(UINT64_MAX - 1) == 2);
+}
