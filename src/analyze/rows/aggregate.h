@@ -64,6 +64,8 @@ struct ProfileInfo {
 
   // Returns how many GPU work items were lost, with the weights of windows.
   [[nodiscard]] uint64_t lost_gpu_work() const;
+  // Returns whether a device may have run work that is not in the profile, because it was lost or not recorded.
+  [[nodiscard]] bool lacks_gpu_work() const;
   [[nodiscard]] uint64_t dropped_samples() const;
   // True if at most 1% of the samples was dropped. Dropped samples are mostly those of the busiest code, so larger
   // losses distort the shares.

@@ -247,6 +247,7 @@ std::vector<DeviceLine> device_lines(const Aggregate& rows) {
     }
     const auto& [weight, busy_ns, exclusive_ns, idle_ns] = use->second;
     DeviceLine line{device_label(rows.tables, device.id), weight, busy_ns, idle_ns, busy_ns + idle_ns};
+    line.lacks_work = rows.info.lacks_gpu_work();
     limit_to_recorded(rows, recorded, exclusive_ns, line);
     lines.push_back(std::move(line));
   }

@@ -65,6 +65,9 @@ struct DeviceLine {
   // True: the profile is a subset that may lack other work of the device. `busy_ns` is then a lower limit, and
   // `idle_ns` is 0.
   bool partial = false;
+  // True: work that is not in the profile may have run in the idle time. `busy_ns` is then a lower limit, and `idle_ns`
+  // an upper limit.
+  bool lacks_work = false;
 };
 
 // All work with one value of a dimension: "rank 3".

@@ -73,6 +73,12 @@ uint64_t ProfileInfo::lost_gpu_work() const {
                         counted(p::CoverageCount::matched), counted(p::CoverageCount::weighted));
 }
 
+bool ProfileInfo::lacks_gpu_work() const {
+  using enum p::CoverageCount;
+  return lost_gpu_work() > 0 || counted(between_windows) > 0 || counted(outside_range) > 0 ||
+         meta.contains("attach.pid") || meta.contains("sweep.late_ns");
+}
+
 uint64_t ProfileInfo::counted(p::CoverageCount what) const {
   const auto found = coverage.find(std::string(word(what)));
   return found == coverage.end() ? 0 : found->second;

@@ -93,7 +93,7 @@ std::string device_use(const DeviceLine& device) {
              ? (is_exact ? "busy " : "busy at least ") + busy + ")" +
                    (is_exact ? "" : ", at most " + short_duration(std::min(device.weight.ns, device.wall_ns))) +
                    ", counting only this subset"
-             : "busy " + busy + "), idle " + short_duration(device.idle_ns);
+             : "busy " + busy + "), idle " + (device.lacks_work ? "at most " : "") + short_duration(device.idle_ns);
 }
 
 void print_devices(const std::vector<DeviceLine>& devices, Page& page) {

@@ -117,6 +117,9 @@ Json device_json(const DeviceLine& device) {
   if (device.partial) {
     json["partial"] = true;
   }
+  if (device.lacks_work) {
+    json["lacks_work"] = true;
+  }
   return json;
 }
 

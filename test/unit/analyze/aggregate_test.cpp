@@ -492,3 +492,20 @@ TEST_CASE("a damaged profile is an error, or is counted with lenient reading") {
     }
   }
 }
+
+TEST_CASE("idle time is only a limit if a device may have run other work") {
+  gpuprof::analyze::ProfileInfo info;
+  info.coverage = {{"launches", 5}, {"matched", 5}};
+  REQUIRE_FALSE(info.lacks_gpu_work());
+  const auto lacks = [&info](auto change) {
+    gpuprof::analyze::ProfileInfo changed = info;
+    change(changed);
+    return changed.lacks_gpu_work();
+  };
+  REQUIRE(lacks([](auto& one) { one.losses["ring_full"] = 1; }));
+  REQUIRE_FALSE(lacks([](auto& one) { one.losses["kernel_name"] = 1; }));
+  REQUIRE(lacks([](auto& one) { one.coverage["between_windows"] = 1; }));
+  REQUIRE(lacks([](auto& one) { one.coverage["outside_range"] = 1; }));
+  REQUIRE(lacks([](auto& one) { one.meta.emplace("attach.pid", "42"); }));
+  REQUIRE(lacks([](auto& one) { one.meta.emplace("sweep.late_ns", "7"); }));
+}
