@@ -134,7 +134,7 @@ Phrases costs(const SummaryFacts& facts) {
   Phrases phrases;
   if (facts.overhead.samples > 0) {
     const uint64_t per_launch = facts.overhead.per_launch(facts.totals.launches);
-    phrases.push_back(fmt::format("overhead {} a launch ({} of the run)", duration_text(per_launch),
+    phrases.push_back(fmt::format("overhead at least {} a launch ({} of the run)", duration_text(per_launch),
                                   percent_text(per_launch * facts.totals.launches, facts.wall_ns)));
   }
   phrases.push_back("gpuprof itself " + percent_text(facts.recorder_cpu_ns, facts.wall_ns) + " of a core");
