@@ -192,9 +192,9 @@ constexpr std::array<Kind, sizeof...(Rs) + 1> kinds() {
 }
 
 // Frequent kinds come first, because find_kind() compares a line with one kind after the other.
-constexpr auto kKinds =
-    kinds<Gpu, EuStall, Share, Event, Idle, Call, Host, Launch, Work, GpuPlace, GpuInstruction, GpuCount, Span, String,
-          Frame, Stack, Latency, Range, Meta, Process, Device, GpuModule, Sampling, Window, Coverage, Loss, End>();
+constexpr auto kKinds = kinds<Gpu, EuStall, Share, Event, Idle, Call, Host, Launch, Work, GpuPlace, GpuInstruction,
+                              GpuCount, Span, String, Frame, Stack, Latency, Range, Meta, Process, Device, GpuModule,
+                              Sampling, Window, Coverage, Weighted, Loss, End>();
 // Stack has two kinds, Unknown has none, and each other type has one.
 static_assert(kKinds.size() == std::variant_size_v<Record>);
 

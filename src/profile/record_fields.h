@@ -156,6 +156,10 @@ template <>
 inline constexpr auto kLayout<Coverage> = layout("COVERAGE", field("process", &Coverage::process),
                                                  field("what", &Coverage::what), field("count", &Coverage::count));
 template <>
+inline constexpr auto kLayout<Weighted> = layout("WEIGHTED", field("slice", &Weighted::slice),
+                                                 field("process", &Weighted::process),
+                                                 field("count", &Weighted::count));
+template <>
 inline constexpr auto kLayout<GpuModule> = layout("GPU_MODULE", own_id(&GpuModule::id), field("name", &GpuModule::name),
                                                   field("hash", &GpuModule::hash));
 template <>

@@ -289,6 +289,14 @@ struct Coverage {
   uint64_t count = 0;
 };
 
+// Only with --max-overhead: the launches with GPU work that the process made in the windows of one slice, each counted
+// with the weight of its window. The counts of lines with the same slice and process are added.
+struct Weighted {
+  uint64_t slice = 0;
+  ProcessId process{};
+  uint64_t count = 0;
+};
+
 struct GpuModule {  // loaded GPU code: a cubin or zebin
   GpuModuleId id{};
   StringId name{};
@@ -364,7 +372,7 @@ struct Unknown {
 };
 
 using Record = std::variant<Meta, String, Frame, Stack, Process, Device, Range, Work, Gpu, Host, Launch, Share, Idle,
-                            Window, Latency, Event, Call, Span, Coverage, GpuModule, GpuPlace, GpuInstruction, GpuCount,
-                            Sampling, EuStall, Loss, End, Unknown>;
+                            Window, Latency, Event, Call, Span, Coverage, Weighted, GpuModule, GpuPlace, GpuInstruction,
+                            GpuCount, Sampling, EuStall, Loss, End, Unknown>;
 
 }  // namespace gpuprof::profile

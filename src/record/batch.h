@@ -177,6 +177,7 @@ struct Batch {
   std::vector<profile::Span> spans;
   std::vector<profile::Loss> losses;
   std::vector<profile::Coverage> coverage;
+  std::vector<profile::Weighted> weighted;
   std::vector<std::pair<std::string, std::string>> meta;
   uint64_t swept_ns = 0;  // `shares` are complete up to this time (CLOCK_MONOTONIC); 0: none are
   // These processes have ended, and all their works and calls are in this batch or in earlier ones.

@@ -107,7 +107,9 @@ class Aggregator {
     leave_out(result_, outside_);
     check_conservation(result_);
     if (info.is_estimate()) {
+      finish_estimates();
       launch_scale_.apply(result_);
+      put_margin();
     }
     return std::move(result_);
   }
@@ -120,6 +122,31 @@ class Aggregator {
     uint64_t hash = 0;
     uint64_t line = 0;
   };
+
+  void finish_estimates() {
+    const auto start = result_.info.meta.find("start_ns");
+    const uint64_t start_ns = start == result_.info.meta.end() ? 0 : whole_number(start->second).value_or(0);
+    for (const p::Window& window : result_.windows) {
+      if (result_.interval_ns > 0 && window.start_ns >= start_ns) {
+        result_.estimates.add_window((window.start_ns - start_ns) / result_.interval_ns, window.weight);
+      }
+    }
+    std::vector<Estimates::Known> known;
+    for (const Row& row : result_.rows) {
+      known.push_back({result_.work(row).process, row.weight.ns});
+    }
+    result_.estimates.finish(known, launch_scale_);
+  }
+
+  void put_margin() {
+    Uncertainty all;
+    for (size_t row = 0; row < result_.rows.size(); ++row) {
+      all.add(result_.estimates, row);
+    }
+    if (const auto margin = all.margin(); margin && result_.total.ns > 0) {
+      result_.info.margin = percent_text(margin->ns, result_.total.ns);
+    }
+  }
 
   Status take(const p::Record& record) {
     if (ended_ && !std::holds_alternative<p::Unknown>(record)) {
@@ -294,6 +321,9 @@ class Aggregator {
   }
 
   void add_details(const Row& row, const p::Gpu& r) {
+    if (is_limited_) {
+      result_.estimates.add_work(static_cast<size_t>(&row - result_.rows.data()), r.slice, r.sum_ns);
+    }
     if (measures_gpu()) {
       const uint64_t ns = options_.slices == Measure::gpu ? r.sum_ns : 0;
       result_.slices.add(r.slice, {.ns = ns, .count = r.count, .bytes = r.bytes});
@@ -445,6 +475,11 @@ class Aggregator {
     return std::nullopt;
   }
 
+  Reason keep(const p::Weighted& r) {
+    result_.estimates.add(r);
+    return std::nullopt;
+  }
+
   Reason keep(const p::Window& r) {
     result_.info.add(r);
     result_.windows.push_back(r);
@@ -471,6 +506,7 @@ class Aggregator {
 
   Reason keep(const p::Meta& r) {
     result_.info.meta.emplace(r.key, r.value);
+    is_limited_ = is_limited_ || r.key == "budget.max_overhead_percent";
     if (r.key == "interval_ns" && result_.interval_ns == 0) {
       take_interval(r.value);
     }
@@ -561,6 +597,7 @@ class Aggregator {
   size_t dequeued_ = 0;
   Outside outside_;
   LaunchScale launch_scale_;
+  bool is_limited_ = false;  // by --max-overhead
   uint64_t lost_ = 0;
   bool ended_ = false;
   p::End end_;

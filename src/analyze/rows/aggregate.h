@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyze/paths/flame_tree.h"
+#include "analyze/rows/estimates.h"
 #include "analyze/rows/measure.h"
 #include "analyze/rows/slice_sums.h"
 #include "analyze/rows/time_window.h"
@@ -50,6 +51,7 @@ struct ProfileInfo {
   uint64_t events = 0;            // EVENT, CALL and SPAN lines, which form a timeline
   uint64_t windows = 0;           // WINDOW lines
   bool weighted_windows = false;  // a window has a weight above 1
+  std::string margin;  // "3.10%", half the width of the 95% interval of an estimated GPU time; empty if unknown
 
   void add(const profile::Window& window);
   [[nodiscard]] uint64_t counted(profile::CoverageCount what) const;
@@ -59,7 +61,8 @@ struct ProfileInfo {
            counted(profile::CoverageCount::represented) != counted(profile::CoverageCount::weighted);
   }
 
-  // Returns "numbers are estimates from 19 windows of the time (--max-overhead)". Returns "" if is_estimate() is false.
+  // Returns "numbers are estimates from 19 windows of the time (--max-overhead), GPU time +-3.10%". Returns "" if
+  // is_estimate() is false.
   [[nodiscard]] std::string estimate_text() const;
 
   // Returns how many GPU work items were lost, with the weights of windows.
@@ -128,6 +131,7 @@ struct Aggregate {
   profile::Tables tables;
   LargeVector<Row> rows;           // gpu and launch rows, in the order of their first appearance
   std::vector<double> squares;     // with AggregateOptions::squares: sums of squared ns, one per row
+  Estimates estimates;             // of `rows`; only with --max-overhead
   std::vector<uint64_t> queue_ns;  // with AggregateOptions::queue: one per row; rows beyond the end of this list have 0
   uint64_t queue_total_ns = 0;     // sum of `queue_ns`; UINT64_MAX on overflow
   LargeVector<SampleRow> samples;

@@ -29,6 +29,7 @@ struct Sum {
   uint64_t max_ns = 0;
   uint64_t busy_ns = 0;
   double squares = 0;
+  Uncertainty uncertainty;
 
   void add(const Row& row, double row_squares) {
     weight += row.weight;
@@ -64,6 +65,7 @@ struct Sum {
     line.min_ns = min();
     line.max_ns = max_ns;
     line.deviation_ns = deviation();
+    line.margin = uncertainty.margin();
     return line;
   }
 };
@@ -165,7 +167,8 @@ std::vector<GroupLine> group_lines(const GroupSums& sums, Order order, size_t to
                      .min_ns = sum.min(),
                      .max_ns = sum.max_ns,
                      .busy_ns = sum.busy_ns,
-                     .deviation_ns = sum.deviation()});
+                     .deviation_ns = sum.deviation(),
+                     .margin = sum.uncertainty.margin()});
   }
   found = sums.size();
   return lines;
@@ -411,22 +414,28 @@ class Summarizer {
       }
       const size_t position = static_cast<size_t>(&row - rows_.rows.data());
       const double squares = position < rows_.squares.size() ? rows_.squares[position] : 0;
+      const auto add_to = [&](Sum& sum) {
+        sum.add(row, squares);
+        sum.uncertainty.add(rows_.estimates, position);
+      };
       const PathKey key = path_key(work, *texts_);
-      summary_.total += row.weight;
-      work_[key.work].add(row, squares);
-      paths_[key].add(row, squares);
+      add_to(total_);
+      add_to(work_[key.work]);
+      add_to(paths_[key]);
       launches_.add(work, row.weight);
       if (ranked) {
-        ranks_[dimension_label(rows_.tables, Dimension::rank, work, work.device, host)].add(row, squares);
+        add_to(ranks_[dimension_label(rows_.tables, Dimension::rank, work, work.device, host)]);
       }
       if (options_.by) {
-        groups_[dimension_label(rows_.tables, *options_.by, work, work.device, host)].add(row, squares);
+        add_to(groups_[dimension_label(rows_.tables, *options_.by, work, work.device, host)]);
       }
       if (row.kind == RowKind::gpu && (work.flags & p::kWorkGraphNode) != 0) {
         summary_.graphs.weight += row.weight;
         summary_.graphs.captured += index(work.capture) != 0 ? row.weight.count : 0;
       }
     }
+    summary_.total = total_.weight;
+    summary_.margin = total_.uncertainty.margin();
   }
 
   void sum_samples() {
@@ -570,6 +579,7 @@ class Summarizer {
   std::shared_ptr<WorkPaths> texts_;
   RowFilter filter_;
   Summary summary_;
+  Sum total_;
   WorkSums work_;
   PathSums paths_;
   WorkSums sampled_;

@@ -50,6 +50,7 @@ struct SummaryLine {
   uint64_t max_ns = 0;
   // Standard deviation of the records' times; nullopt if squares were not recorded.
   std::optional<uint64_t> deviation_ns;
+  std::optional<Margin> margin;  // of an estimated GPU time
 };
 
 // One device. All times are 0 if unknown.
@@ -79,6 +80,7 @@ struct GroupLine {
   // Busy time of the group's devices. 0 if the profile has no SHARE lines, and for ranks that share a device.
   uint64_t busy_ns = 0;
   std::optional<uint64_t> deviation_ns;
+  std::optional<Margin> margin;  // of an estimated GPU time
 };
 
 // The nodes of CUDA graphs. The sums of GPU work include them, too.
@@ -111,6 +113,7 @@ struct Summary {
   std::shared_ptr<WorkPaths> texts;  // owns the texts of the lines, except those that the rows own
   Weight all;                        // all work in the window, whatever the patterns select
   Weight total;                      // the work that the patterns select
+  std::optional<Margin> margin;      // of `total`, if it is an estimate
   bool filtered = false;             // true: a pattern was set, so `total` may be less than `all`
   std::vector<SummaryLine> work;
   std::vector<SummaryLine> call_paths;

@@ -63,9 +63,11 @@ void ProfileInfo::add(const p::Window& window) {
 }
 
 std::string ProfileInfo::estimate_text() const {
-  return is_estimate()
-             ? "numbers are estimates from " + counted_text(windows, "window") + " of the time (--max-overhead)"
-             : "";
+  if (!is_estimate()) {
+    return "";
+  }
+  return "numbers are estimates from " + counted_text(windows, "window") + " of the time (--max-overhead)" +
+         (margin.empty() ? "" : ", GPU time +-" + margin);
 }
 
 uint64_t ProfileInfo::lost_gpu_work() const {

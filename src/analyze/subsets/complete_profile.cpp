@@ -52,7 +52,9 @@ RowOwner belongs_to(const R& r, const CompleteProfile& whole) {
     row.ustack = r.ustack;
   }
   if constexpr (requires { r.slice; }) {
-    row.slice = r.slice;
+    if constexpr (!std::is_same_v<R, p::Weighted>) {  // each subset needs all of these lines
+      row.slice = r.slice;
+    }
   } else if constexpr (requires { r.end_ns; }) {
     if (whole.interval_ns() > 0) {
       row.slice = whole.slice_of(r.end_ns);

@@ -80,6 +80,11 @@ Status Split::take(const p::Record& record) {
     sum = saturating_add(sum, coverage->count);
     return {};
   }
+  if (const auto* weighted = std::get_if<p::Weighted>(&record); weighted != nullptr && !key) {
+    uint64_t& sum = weighted_[weighted->process][weighted->slice];
+    sum = saturating_add(sum, weighted->count);
+    return {};
+  }
   auto part = key ? part_of(*key) : rest();
   RETURN_IF_ERROR(part);
   if (const auto* gpu = std::get_if<p::Gpu>(&record); gpu != nullptr && owner.process) {
@@ -226,6 +231,17 @@ Status Split::add_scales() {
   return {};
 }
 
+Status Split::add_weighted() {
+  for (const auto& [process, counts] : weighted_) {
+    for (const auto& [part, work] : gpu_counts_[process]) {
+      for (const auto& [slice, count] : counts) {
+        RETURN_IF_ERROR((part ? by_key_.at(*part) : &*rest_)->add(p::Weighted{slice, process, count}));
+      }
+    }
+  }
+  return {};
+}
+
 // Adds to "rest" all processes, devices, META lines and launches that are in no subset. Finishes all subsets.
 Status Split::add_leftovers() {
   std::set<p::ProcessId> processes;
@@ -295,6 +311,7 @@ Status Split::finish() {
     return nothing();
   }
   RETURN_IF_ERROR(add_scales());
+  RETURN_IF_ERROR(add_weighted());
   return add_leftovers();
 }
 

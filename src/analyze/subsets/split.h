@@ -47,6 +47,7 @@ class Split {
   Result<SubsetWriter*> rest();
   MetaLines own_meta(const std::string& which);
   Status add_scales();
+  Status add_weighted();
   Status add_leftovers();
   [[nodiscard]] Error nothing() const;
 
@@ -63,6 +64,8 @@ class Split {
   // as they share the GPU work of the process, which is summed by the key of the part.
   std::map<std::pair<profile::ProcessId, std::string>, uint64_t> scales_;
   std::map<profile::ProcessId, std::map<std::optional<uint64_t>, uint64_t>> gpu_counts_;
+  // WEIGHTED lines, by process and slice. Each part with work of the process gets all of them.
+  std::map<profile::ProcessId, std::map<uint64_t, uint64_t>> weighted_;
   uint64_t rows_ = 0;
 };
 

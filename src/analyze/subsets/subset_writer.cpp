@@ -18,13 +18,14 @@ namespace p = gpuprof::profile;
 
 bool is_of_work(const p::Record& row) {
   return !std::holds_alternative<p::Loss>(row) && !std::holds_alternative<p::Coverage>(row) &&
-         !std::holds_alternative<p::Idle>(row);
+         !std::holds_alternative<p::Weighted>(row) && !std::holds_alternative<p::Idle>(row);
 }
 
 bool is_scale(const p::Record& row) {
   const auto* coverage = std::get_if<p::Coverage>(&row);
-  return coverage != nullptr && (coverage->what == p::word(p::CoverageCount::represented) ||
-                                 coverage->what == p::word(p::CoverageCount::weighted));
+  return std::holds_alternative<p::Weighted>(row) ||
+         (coverage != nullptr && (coverage->what == p::word(p::CoverageCount::represented) ||
+                                  coverage->what == p::word(p::CoverageCount::weighted)));
 }
 
 Status SubsetWriter::put_lines(const MetaLines& lines) {

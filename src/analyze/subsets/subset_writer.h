@@ -25,7 +25,7 @@ struct SubsetMeta {
 // times without work.
 bool is_of_work(const profile::Record& row);
 
-// Returns whether the row is a COVERAGE count that scales the sums of a recording with --max-overhead.
+// Returns whether the row serves to scale the sums of a recording with --max-overhead, or to compute their intervals.
 bool is_scale(const profile::Record& row);
 
 class SubsetWriter {

@@ -14,15 +14,6 @@ double mean(std::span<const double> values);  // returns 0 for no values
 double variance(std::span<const double> values);
 double median(std::vector<double> values);  // returns 0 for no values
 
-// Returns the regularized incomplete beta function I_x(a, b); a > 0, b > 0.
-double incomplete_beta(double a, double b, double x);
-
-// Returns P(T > t) of Student's t distribution; for infinite freedom, of the normal distribution.
-double student_t_above(double t, double freedom);
-
-// Returns the t for which student_t_above() is `above`; 0 < above < 1.
-double student_t_quantile(double above, double freedom);
-
 double digamma(double x);           // requires x > 0
 double trigamma(double x);          // requires x > 0
 double trigamma_inverse(double y);  // requires y > 0

@@ -32,6 +32,13 @@ static_assert(static_cast<size_t>(ProfileKind::mixed) + 1 == kKinds.size());
 constexpr std::array<const char*, 4> kOrigins = {"own", "library", "vendor", "none"};
 static_assert(static_cast<size_t>(analyze::Origin::none) + 1 == kOrigins.size());
 
+void put_margin(const std::optional<analyze::Margin>& margin, JsonObject& object) {
+  if (margin) {
+    object.number("margin_ns", margin->ns);
+    object.flag("rare", margin->is_rare);
+  }
+}
+
 template <typename Line>
 void put_numbers(const Line& line, bool timed, JsonObject& object) {
   object.number("count", line.weight.count);
@@ -43,6 +50,7 @@ void put_numbers(const Line& line, bool timed, JsonObject& object) {
     if (line.deviation_ns) {
       object.number("stddev_ns", *line.deviation_ns);
     }
+    put_margin(line.margin, object);
     object.number("bytes", line.weight.bytes);
   }
 }
@@ -96,11 +104,12 @@ void put_place(const analyze::PlaceLine& place, TextStream& stream) {
   object.number("line", place.line);
 }
 
-void put_weight(const analyze::Weight& weight, std::string& out) {
+void put_weight(const analyze::Weight& weight, const std::optional<analyze::Margin>& margin, std::string& out) {
   JsonObject object(out);
   object.number("ns", weight.ns);
   object.number("count", weight.count);
   object.number("bytes", weight.bytes);
+  put_margin(margin, object);
 }
 
 Json device_json(const DeviceLine& device) {
@@ -225,8 +234,8 @@ void report_json(const Summary& summary, TextStream& stream) {
     object.number("count", summary.all.count);
     object.number("bytes", summary.all.bytes);
     object.number("samples", summary.recorded_samples);
-    put_weight(summary.total, object.key("shown"));
-    put_weight(summary.with_stack, object.key("shown_with_stack"));
+    put_weight(summary.total, summary.margin, object.key("shown"));
+    put_weight(summary.with_stack, std::nullopt, object.key("shown_with_stack"));
     object.number("skipped_bad", info.skipped_bad);
     object.number("skipped_unknown", info.skipped_unknown);
     json_counts(info.losses, object.key("losses"));

@@ -60,6 +60,19 @@ std::string deviation_text(const std::optional<uint64_t>& ns) {
   return ns ? short_duration(*ns) : "-";
 }
 
+// Formats how far an estimated time may be off, in percent of the time.
+template <typename Line>
+std::string margin_text(const Line& line) {
+  return !line.margin ? "-" : line.margin->is_rare ? "rare" : percent_text(line.margin->ns, line.weight.ns);
+}
+
+// Inserts an element behind the times of an estimate's table.
+void insert_margin(const Summary& summary, std::string text, std::vector<std::string>& columns) {
+  if (summary.margin) {
+    columns.insert(columns.begin() + 2, std::move(text));
+  }
+}
+
 // Prints a table of kernels or of groups of kernels. `name` returns the text of a line.
 template <typename Line, typename Name>
 void print_work(const Summary& summary, const std::vector<Line>& lines, const char* title, size_t found, Name name,
@@ -69,12 +82,14 @@ void print_work(const Summary& summary, const std::vector<Line>& lines, const ch
   }
   const Shares shares(summary, summary.total);
   page.title(title, lines.size(), found);
-  const auto first = [&](std::vector<std::string> numbers) {
+  const auto first = [&](std::vector<std::string> numbers, std::string margin) {
+    insert_margin(summary, std::move(margin), numbers);
     numbers.resize(summary.timed ? work_numbers(page.width(), page.detail().one_line) : numbers.size());
     return numbers;
   };
   page.columns(first(summary.timed ? std::vector<std::string>{"share", "time", "calls", "avg", "max", "stdev"}
-                                   : std::vector<std::string>{"share", counted(summary)}),
+                                   : std::vector<std::string>{"share", counted(summary)},
+                     "+-"),
                "name");
   for (const Line& line : lines) {
     std::vector<std::string> numbers = {shares.of(line.weight)};
@@ -87,7 +102,7 @@ void print_work(const Summary& summary, const std::vector<Line>& lines, const ch
       numbers.push_back(short_duration(line.max_ns));
       numbers.push_back(deviation_text(line.deviation_ns));
     }
-    page.row(first(std::move(numbers)), name(line));
+    page.row(first(std::move(numbers), margin_text(line)), name(line));
   }
 }
 
@@ -193,12 +208,16 @@ void print_paths(const Lines& lines, const char* title, size_t found, const std:
 void print_call_paths(const Summary& summary, Page& page) {
   const Shares shares(summary, summary.total);
   const auto numbers = [&](const SummaryLine& line) {
-    return summary.timed ? std::vector{shares.of(line.weight), short_duration(line.weight.ns),
-                                       short_count_text(line.weight.count), short_duration(average_ns(line.weight))}
-                         : std::vector{shares.of(line.weight), short_count_text(line.weight.count)};
+    auto values = summary.timed
+                      ? std::vector{shares.of(line.weight), short_duration(line.weight.ns),
+                                    short_count_text(line.weight.count), short_duration(average_ns(line.weight))}
+                      : std::vector{shares.of(line.weight), short_count_text(line.weight.count)};
+    insert_margin(summary, margin_text(line), values);
+    return values;
   };
-  const std::vector<std::string> columns = summary.timed ? std::vector<std::string>{"share", "time", "calls", "avg"}
-                                                         : std::vector<std::string>{"share", counted(summary)};
+  std::vector<std::string> columns = summary.timed ? std::vector<std::string>{"share", "time", "calls", "avg"}
+                                                   : std::vector<std::string>{"share", counted(summary)};
+  insert_margin(summary, "+-", columns);
   print_paths(summary.call_paths, "Top call paths", summary.found.call_paths, columns, numbers, page);
 }
 

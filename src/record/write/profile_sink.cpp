@@ -49,6 +49,7 @@ class ProfileSink::BatchWriter {
     add_measurements(batch);
     put_all(batch.losses);
     put_all(batch.coverage);
+    put_all(batch.weighted);
     for (const profile::ProcessId process : batch.ended) {
       const auto begin = stacks_.lower_bound({profile::index(process), 0});
       stacks_.erase(begin, stacks_.upper_bound({profile::index(process), UINT64_MAX}));

@@ -2,6 +2,7 @@
 """Tests --max-overhead: random windows are recorded, the sums of the whole run are estimated, and each output says so."""
 
 import collections
+import json
 import os
 import re
 import unittest
@@ -69,6 +70,24 @@ class Overhead(rig.RuntimeTest):
         again = os.path.join(self.folder, "again.txt")
         self.gpuprof("-q", "merge", folder, "-o", again)
         self.assertEqual(self.counted(again), self.counted(self.profile_path))
+
+    def margin(self, path):
+        """Returns half the width of the interval of the GPU time."""
+        return json.loads(self.gpuprof("-q", "report", "--json", path))["shown"]["margin_ns"]
+
+    @rig.requires("opencl")
+    def test_subsets_and_merged_profiles_keep_the_intervals(self):
+        profile, _ = self.record_loop("1", "--interval", "50ms")
+        weighted = sum(int(row[2]) for row in profile.of("WEIGHTED"))
+        self.assertEqual(weighted, profile.coverage()["weighted"])
+        margin = self.margin(self.profile_path)
+        self.assertGreater(margin, 0)
+        part, folder, again = (os.path.join(self.folder, name) for name in ("part.txt", "parts", "again.txt"))
+        self.gpuprof("-q", "filter", "--kernel", ".", self.profile_path, "-o", part)
+        self.gpuprof("-q", "split", "--by", "time=200ms", "-o", folder, self.profile_path)
+        self.gpuprof("-q", "merge", folder, "-o", again)
+        for path in (part, again):
+            self.assertAlmostEqual(self.margin(path), margin, delta=margin / 1000)
 
     @rig.requires("opencl")
     def test_each_output_says_that_it_is_an_estimate(self):

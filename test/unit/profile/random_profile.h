@@ -173,7 +173,7 @@ struct RandomProfile {
     using profile::WorkKind;
     const uint64_t start = any() / 2;
     const uint64_t end = start + any() / 2;
-    switch (below(13)) {
+    switch (below(14)) {
       case 0:
         return gpu();
       case 1:
@@ -208,12 +208,14 @@ struct RandomProfile {
       case 9:
         ++events;
         return add(profile::Span{or_none(processes_), any32(), or_none(ranges_), start, end});
-      case 10: {
+      case 10:
+        return add(profile::Weighted{any(), one_of(processes_), small()});
+      case 11: {
         const profile::Loss r{or_none(processes_), maybe() ? "ring_full" : "of_the_future", small()};
         lost += r.count;
         return add(r);
       }
-      case 11: {
+      case 12: {
         const profile::EuStall r{
             any(), work(WorkKind::gpu), or_none(gpu_places_), name(), or_none(samplings_), small(), below(2)};
         samples += r.count;

@@ -89,6 +89,9 @@ void JoinCounters::take_new(Batch& batch) {
   for (const auto& [key, count] : std::exchange(losses_, {})) {
     batch.losses.push_back({key.first, profile::word(key.second), count});
   }
+  for (const auto& [key, launches] : std::exchange(weighted_, {})) {
+    batch.weighted.push_back({key.first, key.second, launches});
+  }
   batch.coverage = std::exchange(closed_, {});
 }
 

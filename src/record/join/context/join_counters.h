@@ -25,6 +25,9 @@ class JoinCounters {
   void refuse_record() { ++refused_; }
   void late_name() { ++late_names_; }
   void timeline_full() { ++timeline_dropped_; }
+  void weighted(uint64_t slice, profile::ProcessId process, uint64_t launches) {
+    weighted_[{slice, process}] += launches;
+  }
 
   void on_counters(const Source& source, const backend::Counters& counters);
   SourceCoverage& coverage(backend::SourceId source) { return sources_[source].coverage; }
@@ -55,6 +58,7 @@ class JoinCounters {
   uint64_t refused_ = 0;
   uint64_t late_names_ = 0;
   uint64_t timeline_dropped_ = 0;
+  std::map<std::pair<uint64_t, profile::ProcessId>, uint64_t> weighted_;
   std::vector<profile::Coverage> closed_;
   Depths native_depths_;
   Depths python_depths_;

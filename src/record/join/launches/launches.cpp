@@ -106,7 +106,8 @@ void Launches::named(const LaunchSite& site, const PendingLaunch* launch) {
 }
 
 // Counts a launch that had work. An orphan's own event was lost. A launch without a weight was made between windows.
-void Launches::count_launch(SourceCoverage& coverage, const WorkEvent& event, bool is_orphan) const {
+void Launches::count_launch(const Source& source, const WorkEvent& event, bool is_orphan) {
+  SourceCoverage& coverage = join_.counters.coverage(event.site.source);
   if (event.weight == 0) {
     coverage.count(profile::CoverageCount::between_windows);
   } else if (is_orphan) {
@@ -114,7 +115,10 @@ void Launches::count_launch(SourceCoverage& coverage, const WorkEvent& event, bo
   } else {
     coverage.count(profile::CoverageCount::matched);
   }
-  coverage.count(profile::CoverageCount::weighted, join_.options.duty_cycle ? event.weight : 0);
+  if (join_.options.duty_cycle && event.weight != 0) {
+    coverage.count(profile::CoverageCount::weighted, event.weight);
+    join_.counters.weighted(join_.slice_of(event.slice_ns), source.process(), event.weight);
+  }
 }
 
 // Counts the launch of the event once. If more work may arrive, keeps the launch's entry or creates one.
@@ -132,12 +136,11 @@ void Launches::match(const Source& source, const WorkEvent& event, PendingLaunch
     }
     return;
   }
-  SourceCoverage& coverage = join_.counters.coverage(site.source);
   if (launch == nullptr) {
     if (site.unsampled) {
-      coverage.count(profile::CoverageCount::matched);
+      join_.counters.coverage(site.source).count(profile::CoverageCount::matched);
     } else if (!is_before_attach(source, site)) {
-      count_launch(coverage, event, true);
+      count_launch(source, event, true);
     }
     if (event.more) {
       table.insert(site.source, site.correlation,
@@ -146,7 +149,7 @@ void Launches::match(const Source& source, const WorkEvent& event, PendingLaunch
     return;
   }
   if (!launch->matched) {
-    count_launch(coverage, event, false);
+    count_launch(source, event, false);
   }
   const uint64_t keep = keep_ns(source, event);
   table.match(site.source, site.correlation, *launch, keep == 0 ? 0 : join_.now_ns + keep);

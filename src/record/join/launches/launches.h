@@ -74,7 +74,7 @@ class Launches {
     unsigned retries = 0;
   };
 
-  void count_launch(SourceCoverage& coverage, const WorkEvent& event, bool is_orphan) const;
+  void count_launch(const Source& source, const WorkEvent& event, bool is_orphan);
   [[nodiscard]] uint64_t keep_ns(const Source& source, const WorkEvent& event) const;
   Table& table_of(uint64_t correlation);
   [[nodiscard]] const Table& table_of(uint64_t correlation) const;

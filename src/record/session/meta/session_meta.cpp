@@ -104,6 +104,9 @@ void add_session_meta(Correlator& correlator, const SessionOptions& options, con
   if (options.sampling.samples) {
     correlator.add_meta("recording.samples", options.sampling.exact ? "exact" : "continuous");
   }
+  if (options.max_overhead > 0) {
+    correlator.add_meta("budget.max_overhead_percent", fmt::format("{:g}", options.max_overhead));
+  }
   correlator.add_meta("graphs", options.whole_graphs ? "whole" : "nodes");
   if (!options.nvtx_range.empty() && facts.counts_only.empty()) {
     correlator.add_meta("nvtx_range", options.nvtx_range);
@@ -135,9 +138,6 @@ void add_overhead_meta(Correlator& correlator, const SessionOptions& options, co
   }
   add_depths(correlator, "native", correlator.counters().native_depths());
   add_depths(correlator, "python", correlator.counters().python_depths());
-  if (options.max_overhead > 0) {
-    correlator.add_meta("budget.max_overhead_percent", fmt::format("{:g}", options.max_overhead));
-  }
   if (facts.only_a_window) {
     correlator.add_meta("recording.window", window_options(options));
   }

@@ -541,6 +541,9 @@ TEST_CASE("with a duty cycle, work counts with the weight of the window in which
   const Batch batch = rig.correlator.take_batch();
   REQUIRE(batch.rows.size() == 1);
   CHECK(batch.rows[0].first.slice == 0);  // the slice of the windows
+  REQUIRE(batch.weighted.size() == 1);
+  CHECK(batch.weighted[0].slice == 0);
+  CHECK(batch.weighted[0].count == 8);
   CHECK(batch.rows[0].second.count == 8);
   CHECK(batch.rows[0].second.sum_ns == 80);
   CHECK(batch.rows[0].second.max_ns == 10);

@@ -1,0 +1,80 @@
+// Computes how exact the GPU times of a recording with --max-overhead are. Such a recording knows random windows only.
+// A sum of it is a ratio estimate: the GPU time per launch in the windows, times all launches of the process. Its
+// variance follows from blocks of time (Cochran, Sampling Techniques, 3rd edition, section 6.4): the residual of a
+// block is its GPU time, less the time that its launches would have taken at the mean ratio.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "profile/records.h"
+
+namespace gpuprof::analyze {
+
+class LaunchScale;
+
+class Estimates {
+ public:
+  // A block is one slice, or as many slices as are necessary for at most this many blocks.
+  static constexpr size_t kBlocks = 64;
+
+  // `row` is an index into Aggregate::rows.
+  void add_work(size_t row, uint64_t slice, uint64_t ns);
+  void add(const profile::Weighted& line);
+  // A window with this weight began in the slice.
+  void add_window(uint64_t slice, uint64_t weight);
+
+  struct Known {
+    profile::ProcessId process{};
+    uint64_t ns = 0;  // sum of the row, before scaling
+  };
+  // Call it once, after all lines. Element i of `rows` describes row i. Finds no margins if the sums of add_work()
+  // differ from `rows`, because the times of some lines are unknown then.
+  void finish(std::span<const Known> rows, const LaunchScale& scale);
+
+ private:
+  friend class Uncertainty;
+  struct Launches {
+    std::vector<double> blocks = std::vector<double>(kBlocks);
+    double sum = 0;
+    uint64_t active = 0;  // bit i: block i has launches
+  };
+
+  size_t block_of(uint64_t slice);
+  [[nodiscard]] std::vector<double> uncounted_shares() const;
+  [[nodiscard]] std::span<float> blocks_of(size_t row) { return {&blocks_[row * kBlocks], kBlocks}; }
+
+  uint64_t width_ = 1;         // slices per block
+  std::vector<float> blocks_;  // GPU time of each row in each block; after finish(): residuals
+  std::map<profile::ProcessId, Launches> launches_;
+  std::vector<double> windows_ = std::vector<double>(kBlocks);   // number of windows that began in each block
+  std::vector<double> recorded_ = std::vector<double>(kBlocks);  // sums of 1 / weight of these windows
+  // The next lists have one element per row. Bit i stands for block i.
+  std::vector<uint64_t> seen_;    // the work ran in this block
+  std::vector<uint64_t> active_;  // the process launched work in this block
+};
+
+struct Margin {
+  uint64_t ns = 0;       // half the width of a 95% interval
+  bool is_rare = false;  // the interval may be wrong, because few windows have this work
+};
+
+// The uncertainty of a sum of rows.
+class Uncertainty {
+ public:
+  void add(const Estimates& estimates, size_t row);
+  // Returns nullopt if the sum is not an estimate, or if its margin is unknown.
+  [[nodiscard]] std::optional<Margin> margin() const;
+
+ private:
+  std::vector<double> residuals_;
+  uint64_t seen_ = 0;
+  uint64_t active_ = 0;
+};
+
+}  // namespace gpuprof::analyze

@@ -1,0 +1,161 @@
+// Simulates programs whose GPU time is known, and records random windows of them as `record --max-overhead` does.
+#include "analyze/rows/estimates.h"
+
+#include <array>
+#include <cmath>
+#include <map>
+#include <random>
+#include <string>
+
+#include "analyze/rows/aggregate.h"
+#include "analyze/rows/summarize.h"
+#include "catch.h"
+#include "profile/text_input.h"
+
+using namespace gpuprof;
+using namespace gpuprof::analyze;
+
+namespace {
+
+constexpr uint64_t kMillisecond = 1'000'000;
+constexpr uint64_t kSliceNs = 1000 * kMillisecond;
+constexpr size_t kKernels = 4;
+using Times = std::array<uint64_t, kKernels>;
+
+struct Launch {
+  size_t kernel = 0;
+  uint64_t ns = 0;        // GPU time
+  uint64_t until_ns = 0;  // time until the next launch
+};
+
+// A program: kernel 0 in each step, 1 in one of ten, 2 only in a phase that comes every 0.7 s, 3 hardly ever.
+class Program {
+ public:
+  explicit Program(uint64_t seed) : random_(seed) {}
+
+  Launch next(uint64_t now) {
+    const bool in_phase = now % (700 * kMillisecond) < 150 * kMillisecond;
+    const double chance = std::uniform_real_distribution(0.0, 1.0)(random_);
+    const size_t kernel = in_phase && chance < 0.5 ? 2 : chance < 0.0002 ? 3 : chance < 0.1 ? 1 : 0;
+    const double mean = kernel == 1 ? 90'000 : 20'000;
+    return {kernel, 1 + static_cast<uint64_t>(std::exponential_distribution(1 / mean)(random_)),
+            in_phase ? 400'000U : 1'000'000U};
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+struct Recording {
+  std::string profile;
+  Times truth{};
+};
+
+// Records one of `weight` slots of random length.
+Recording record_windows(uint64_t seed, uint64_t weight, uint64_t length_ns) {
+  Program program(seed);
+  std::mt19937_64 random(seed + 1'000'000);
+  std::map<std::pair<uint64_t, size_t>, std::pair<uint64_t, uint64_t>> rows;  // by slice and kernel: count, time
+  std::map<uint64_t, uint64_t> launches;                                      // by slice
+  Recording made;
+  std::string windows;
+  uint64_t represented = 0;
+  uint64_t weighted = 0;
+  uint64_t cycle_end = 0;
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  for (uint64_t now = 0; now < length_ns;) {
+    if (now >= cycle_end) {
+      const uint64_t slot = std::uniform_int_distribution<uint64_t>(25 * kMillisecond, 75 * kMillisecond)(random);
+      begin = cycle_end + slot * std::uniform_int_distribution<uint64_t>(0, weight - 1)(random);
+      end = begin + slot;
+      cycle_end += slot * weight;
+      windows += "WINDOW;" + std::to_string(begin) + ";" + std::to_string(end) + ";" + std::to_string(weight) + "\n";
+    }
+    const Launch launch = program.next(now);
+    ++represented;
+    made.truth[launch.kernel] += launch.ns;
+    if (now >= begin && now < end) {
+      auto& [count, ns] = rows[{begin / kSliceNs, launch.kernel}];
+      count += weight;
+      ns += launch.ns * weight;
+      launches[begin / kSliceNs] += weight;
+      weighted += weight;
+      now += launch.until_ns / 4;  // recording slows the program down
+    }
+    now += launch.until_ns;
+  }
+  std::string& text = made.profile;
+  text =
+      "GPUPROF;3.4\nMETA;start_ns;0\nMETA;interval_ns;1000000000\nMETA;budget.max_overhead_percent;2\n"
+      "STRING;1;a\nSTRING;2;b\nSTRING;3;c\nSTRING;4;d\nPROCESS;1;7;1;0;1;0;0;0\n";
+  for (size_t kernel = 0; kernel < kKernels; ++kernel) {
+    const std::string id = std::to_string(kernel + 1);
+    text += "WORK;" + id + ";1;0;0;0;0;0;0;0;0;kernel;" + id + ";0\n";
+  }
+  for (const auto& [key, row] : rows) {
+    text += "GPU;" + std::to_string(key.first) + ";" + std::to_string(key.second + 1) + ";" +
+            std::to_string(row.first) + ";" + std::to_string(row.second) + ";0;" + std::to_string(row.second) +
+            ";0;0;0\n";
+  }
+  for (const auto& [slice, count] : launches) {
+    text += "WEIGHTED;" + std::to_string(slice) + ";1;" + std::to_string(count) + "\n";
+  }
+  text += windows + "COVERAGE;1;represented;" + std::to_string(represented) + "\nCOVERAGE;1;weighted;" +
+          std::to_string(weighted) + "\n";
+  return made;
+}
+
+Summary summary_of_windows(const std::string& profile) {
+  auto reader = test::open_text(profile, false);
+  REQUIRE(reader);
+  auto rows = aggregate(*reader, {});
+  INFO((rows ? std::string() : rows.error().message));
+  REQUIRE(rows);
+  return summarize(*rows);
+}
+
+}  // namespace
+
+TEST_CASE("the true times lie in 95% of the intervals") {
+  std::array<int, kKernels + 1> right{};  // the last element counts the total
+  std::array<int, kKernels + 1> known{};
+  double bias = 0;
+  constexpr int kRuns = 200;
+  for (int run = 0; run < kRuns; ++run) {
+    const Recording made = record_windows(static_cast<uint64_t>(run), 10 + run % 20, (40 + run % 50) * kSliceNs);
+    const Summary summary = summary_of_windows(made.profile);
+    const auto judge = [&](size_t which, uint64_t truth, uint64_t estimate, const std::optional<Margin>& margin) {
+      REQUIRE(margin);
+      if (!margin->is_rare) {
+        ++known[which];
+        right[which] += (truth > estimate ? truth - estimate : estimate - truth) <= margin->ns ? 1 : 0;
+      }
+    };
+    uint64_t total = 0;
+    for (const SummaryLine& line : summary.work) {
+      const auto kernel = static_cast<size_t>(line.work[0] - 'a');
+      judge(kernel, made.truth[kernel], line.weight.ns, line.margin);
+    }
+    for (const uint64_t ns : made.truth) {
+      total += ns;
+    }
+    judge(kKernels, total, summary.total.ns, summary.margin);
+    bias += static_cast<double>(summary.total.ns) / static_cast<double>(total) - 1;
+  }
+  CAPTURE(right, known);
+  CHECK(std::abs(bias / kRuns) < 0.01);
+  int all_right = 0;
+  int all_known = 0;
+  CHECK(known[0] == kRuns);
+  CHECK(known[1] == kRuns);
+  for (const size_t which : {0, 1, 2, 4}) {
+    CHECK(known[which] > kRuns / 4);
+    CHECK(right[which] >= known[which] * 91 / 100);
+    all_right += right[which];
+    all_known += known[which];
+  }
+  CHECK(known[3] < kRuns / 4);  // a kernel in few windows is rare
+  CHECK(all_right >= all_known * 93 / 100);
+  CHECK(all_right <= all_known * 97 / 100);
+}
