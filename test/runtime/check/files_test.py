@@ -295,7 +295,7 @@ class CheckFiles(rig.RuntimeTest):
                 run = self.run_command([rig.GPUPROF, "diff", "--width", "200", old[0], new[0]])
                 self.assertRegex(run.stderr.decode(), saying)
         out = self.gpuprof("diff", "--width", "200", short[0], long[0])
-        self.assertRegex(out, r"recorded 400 ms -> 600 ms; GPU time per second .* \([+-]0\.\d%\)")
+        self.assertRegex(out, r"recorded 400 ms -> 600 ms\nrate     launched per second: .* of GPU time \([+-]0\.\d%\)")
         self.assertNotIn("per second", self.gpuprof("diff", short[0], other[0]))
 
     def test_a_report_says_how_the_profile_was_recorded(self):
