@@ -105,7 +105,7 @@ std::string too_few(const Comparison& runs, const JudgeOptions& options, bool on
   const std::string text =
       one_side ? counted_text(all, "run").append(" ").append(is_or_are(all))
                : std::to_string(runs.old_runs) + " old and " + counted_text(all - runs.old_runs, "new run") + " are";
-  return text + " too few: at least " + std::to_string(options.min_runs) + (one_side ? "" : " a side") +
+  return text + " too few: at least " + std::to_string(options.min_runs) + (one_side ? "" : " each") +
          ", better 5 or 8";
 }
 

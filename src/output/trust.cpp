@@ -78,7 +78,7 @@ std::string estimate_line(const ProfileInfo& info) {
   const uint64_t recorded = info.counted(CoverageCount::launches);
   const uint64_t between = info.counted(CoverageCount::between_windows);
   std::string line = "all " + info.estimate_text();
-  if (between > 0) {
+  if (between > 0 && !info.is_partly_estimate()) {
     line += ", with " + count_text(recorded) + " of " + counted_text(saturating_add(recorded, between), "launch");
   }
   return line;

@@ -83,6 +83,7 @@ Status Job::take(const p::Record& record) {
     info_.add(*window);
   } else if (const auto* coverage = std::get_if<p::Coverage>(&record)) {
     (void)add_to(info_.coverage[std::string(coverage->what)], coverage->count);
+    info_.add_process_of(*coverage);
   } else if (const auto* launch = std::get_if<p::Launch>(&record)) {
     (void)add_to(info_.launches, launch->count);
   }

@@ -95,7 +95,7 @@ class Job {
   [[nodiscard]] uint64_t lost() const { return lost_; }
   // Which subset of a profile the records are; empty for a complete profile.
   [[nodiscard]] std::string part() const { return part_text(info_.meta); }
-  // Only the fields that no_work() and is_estimate() use.
+  // Only the fields that no_work() and estimate_text() use.
   [[nodiscard]] const ProfileInfo& info() const { return info_; }
   // False if the idle time of each rank is unknown, for example because the ranks of one recording share a device.
   [[nodiscard]] bool has_idle() const { return has_idle_; }

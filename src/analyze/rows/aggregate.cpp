@@ -541,6 +541,7 @@ class Aggregator {
       return "the sum of the COVERAGE lines with this word exceeds 64 bits";
     }
     result_.info.coverage[std::string(r.what)] = sum;
+    result_.info.add_process_of(r);
     launch_scale_.add(r);
     return std::nullopt;
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -52,8 +53,12 @@ struct ProfileInfo {
   uint64_t windows = 0;           // WINDOW lines
   bool weighted_windows = false;  // a window has a weight above 1
   std::string margin;  // "3.10%", half the width of the 95% interval of an estimated GPU time; empty if unknown
+  // Processes whose work was counted, and those of them whose work was counted in windows of --max-overhead.
+  std::set<profile::ProcessId> processes;
+  std::set<profile::ProcessId> estimated_processes;
 
   void add(const profile::Window& window);
+  void add_process_of(const profile::Coverage& line);
   [[nodiscard]] uint64_t counted(profile::CoverageCount what) const;
   // Whether --max-overhead left out a part of the time, so that the sums are estimates.
   [[nodiscard]] bool is_estimate() const {
@@ -61,8 +66,13 @@ struct ProfileInfo {
            counted(profile::CoverageCount::represented) != counted(profile::CoverageCount::weighted);
   }
 
-  // Returns "numbers are estimates from 19 windows of the time (--max-overhead), GPU time +-3.10%". Returns "" if
-  // is_estimate() is false.
+  // True if the profile also has the exact numbers of other processes, because it was merged.
+  [[nodiscard]] bool is_partly_estimate() const {
+    return !estimated_processes.empty() && estimated_processes.size() < processes.size();
+  }
+
+  // Returns "numbers are estimates from 19 windows of the time (--max-overhead), GPU time +-3.10%", or "numbers of 1 of
+  // 2 processes are estimates ...". Returns "" if is_estimate() is false.
   [[nodiscard]] std::string estimate_text() const;
 
   // Returns how many GPU work items were lost, with the weights of windows.

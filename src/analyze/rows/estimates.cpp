@@ -94,7 +94,8 @@ void Estimates::finish(std::span<const Known> rows, const LaunchScale& scale) {
     const auto count = static_cast<double>(std::popcount(launches.active));
     // One block tells nothing about the differences between blocks. Then all of its time counts as uncertain.
     const double ratio = count > 1 ? sum / launches.sum : 0;
-    const double factor = scale.of(rows[row].process) * (count > 1 ? std::sqrt(count / (count - 1)) : 1);
+    const double spread = count == 0 ? 0 : count > 1 ? std::sqrt(count / (count - 1)) : 1;  // 0: the row is exact
+    const double factor = scale.of(rows[row].process) * spread;
     for (size_t i = 0; i < kBlocks; ++i) {
       blocks[i] = static_cast<float>((blocks[i] - ratio * launches.blocks[i]) * factor * std::sqrt(shares[i]));
     }

@@ -198,9 +198,6 @@ uint64_t recorded_ns(const Aggregate& rows) {
 // subset lacks the time of other work. So the sum of busy and idle time may differ from the recorded time.
 void limit_to_recorded(const Aggregate& rows, uint64_t recorded, uint64_t exclusive_ns, DeviceLine& line) {
   const auto& meta = rows.info.meta;
-  if (line.wall_ns == 0 && rows.info.is_estimate()) {
-    return;  // the recorder does not measure busy and idle time in windows
-  }
   const bool several = is_merged(rows.tables) && named_recordings(meta) != 1;
   const Subset subset = rows.window ? Subset::window : subset_of(meta);
   if (recorded == 0 && subset == Subset::slice) {
@@ -230,6 +227,7 @@ std::vector<DeviceLine> device_lines(const Aggregate& rows) {
     uint64_t busy_ns = 0;
     uint64_t exclusive_ns = 0;
     uint64_t idle_ns = 0;
+    bool estimated = false;  // has work of an estimated process
   };
   std::unordered_map<uint32_t, Use> uses;
   for (const Row& row : rows.rows) {
@@ -238,6 +236,7 @@ std::vector<DeviceLine> device_lines(const Aggregate& rows) {
       use.weight += row.weight;
       use.busy_ns += row.busy_ns;
       use.exclusive_ns += row.exclusive_ns;
+      use.estimated = use.estimated || rows.info.estimated_processes.contains(rows.work(row).process);
     }
   }
   for (const IdleRow& row : rows.idle) {
@@ -248,10 +247,16 @@ std::vector<DeviceLine> device_lines(const Aggregate& rows) {
     if (use == uses.end()) {
       continue;
     }
-    const auto& [weight, busy_ns, exclusive_ns, idle_ns] = use->second;
+    const auto& [weight, busy_ns, exclusive_ns, idle_ns, estimated] = use->second;
     DeviceLine line{device_label(rows.tables, device.id), weight, busy_ns, idle_ns, busy_ns + idle_ns};
     line.lacks_work = rows.info.lacks_gpu_work();
-    limit_to_recorded(rows, recorded, exclusive_ns, line);
+    // The recorder does not measure busy and idle time in windows. Those of a complete recording of the same device, in
+    // a merged profile, would leave out the work in the windows.
+    if (rows.info.is_estimate() && (estimated || line.wall_ns == 0)) {
+      line.busy_ns = line.idle_ns = line.wall_ns = 0;
+    } else {
+      limit_to_recorded(rows, recorded, exclusive_ns, line);
+    }
     lines.push_back(std::move(line));
   }
   return lines;
@@ -529,7 +534,8 @@ class Summarizer {
 
   // Sorts ranks by time, whatever the sort option, to show the straggler of a job first.
   void put_ranks() {
-    const bool shared = rows_.has_shares && (named_recordings(rows_.info.meta) != 1 || !ranks_share_devices());
+    const bool shared = rows_.has_shares && !rows_.info.is_estimate() &&
+                        (named_recordings(rows_.info.meta) != 1 || !ranks_share_devices());
     for (auto& [rank, sum] : ranks_) {
       sum.busy_ns = shared ? sum.busy_ns : 0;
     }

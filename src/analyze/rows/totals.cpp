@@ -62,12 +62,26 @@ void ProfileInfo::add(const p::Window& window) {
   weighted_windows = weighted_windows || window.weight > 1;
 }
 
+void ProfileInfo::add_process_of(const p::Coverage& line) {
+  const bool represented = line.what == p::word(p::CoverageCount::represented);
+  if (line.count > 0 && (represented || line.what == p::word(p::CoverageCount::matched))) {
+    processes.insert(line.process);
+  }
+  if (line.count > 0 && represented) {
+    estimated_processes.insert(line.process);
+  }
+}
+
 std::string ProfileInfo::estimate_text() const {
   if (!is_estimate()) {
     return "";
   }
-  return "numbers are estimates from " + counted_text(windows, "window") + " of the time (--max-overhead)" +
-         (margin.empty() ? "" : ", GPU time +-" + margin);
+  const std::string last = margin.empty() ? "" : ", GPU time +-" + margin;
+  if (is_partly_estimate()) {  // the exact numbers have windows, too
+    return "numbers of " + std::to_string(estimated_processes.size()) + " of " + std::to_string(processes.size()) +
+           " processes are estimates from windows of the time (--max-overhead)" + last;
+  }
+  return "numbers are estimates from " + counted_text(windows, "window") + " of the time (--max-overhead)" + last;
 }
 
 uint64_t ProfileInfo::lost_gpu_work() const {

@@ -60,7 +60,17 @@ class Check final : public Command {
   Result<int> run() override {
     try {
       auto code = run_as_asked();
-      return code ? std::move(code) : Result<int>(unusable(std::move(code).error()));
+      if (code) {
+        return code;
+      }
+      Error error = unusable(std::move(code).error());
+      // A CI system shows the error even if the test report is all that it shows.
+      if (outputs_usable_ && outputs_.may_write(opened_)) {
+        if (const Status written = outputs_.write_error(error); !written) {
+          log::warn(written.error().message);
+        }
+      }
+      return error;
     } catch (const std::exception& error) {  // most likely, memory is exhausted
       return Error{error.what(), "", kExitUsage};
     }
@@ -120,6 +130,7 @@ class Check final : public Command {
     RETURN_IF_ERROR(check_options());
     RETURN_IF_ERROR(check_arguments());
     RETURN_IF_ERROR(outputs_.usable(is_budget(), folder_));
+    outputs_usable_ = true;
     RETURN_IF_ERROR(prepare());
     return is_budget()          ? run_budget()
            : self_runs_ > 0     ? run_self()
@@ -144,7 +155,7 @@ class Check final : public Command {
       return check_usage(
           counted_text(runs, "run").append(" ").append(is_or_are(runs)) +
               (self_runs_ > 0 ? " too few: --self needs at least " : " too few: a verdict needs at least ") +
-              std::to_string(least_runs) + (self_runs_ > 0 ? "" : " a side"),
+              std::to_string(least_runs) + (self_runs_ > 0 || !baseline_.empty() ? "" : " of each command"),
           "with 5 or 8 runs, a verdict can show smaller differences");
     }
     if (save_ && baseline_.empty()) {
@@ -433,6 +444,7 @@ class Check final : public Command {
   std::string max_;
   compare::Budget budget_;
   CheckOutputs outputs_;
+  bool outputs_usable_ = false;  // `outputs_` were checked
   StackChoices stacks_;
   analyze::StackOptions stack_options_;
   std::vector<FileId> opened_;

@@ -120,4 +120,8 @@ Status CheckOutputs::write(const compare::Budget& budget, const compare::BudgetR
   return write_to(json_, [&](TextStream& out) { output::budget_json(budget, result, out); });
 }
 
+Status CheckOutputs::write_error(const Error& error) const {
+  return write_to(junit_, [&](TextStream& out) { output::check_junit_error(error, out); });
+}
+
 }  // namespace gpuprof::cmd

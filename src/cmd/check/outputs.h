@@ -28,6 +28,8 @@ class CheckOutputs {
 
   [[nodiscard]] Status write(const compare::Comparison& runs, const compare::Judgement& judgement) const;
   [[nodiscard]] Status write(const compare::Budget& budget, const compare::BudgetResult& result) const;
+  // Writes an error that prevented a verdict. Only JUnit has a form for it.
+  [[nodiscard]] Status write_error(const Error& error) const;
 
  private:
   [[nodiscard]] size_t in_place_of_text() const;

@@ -45,6 +45,20 @@ bool differs_from_means(const Finding& finding, double factor_percent) {
   return std::abs(finding.new_ns / finding.old_ns - ratio) > kVisible * std::max(1.0, ratio);
 }
 
+// True if all kernels that both sides have are renamed. Ignores copies, which every program has.
+bool has_only_renamed_kernels(const Comparison& runs) {
+  bool renamed = false;
+  for (const KernelLine& kernel : runs.kernels) {
+    if (is_on_both_sides(kernel.change) && !kernel.name.starts_with('[')) {
+      if (kernel.change != Change::renamed) {
+        return false;
+      }
+      renamed = true;
+    }
+  }
+  return renamed;
+}
+
 class Judge {
  public:
   Judge(const Comparison& runs, const JudgeOptions& options) : runs_(runs), options_(options) {
@@ -440,6 +454,9 @@ Judgement Judge::run() {
   judgement_.reasons = incomparable(runs_, options_, false);
   if (runs_.old_runs == 0 || runs_.old_runs >= runs_.runs.size()) {
     return std::move(judgement_);
+  }
+  if (has_only_renamed_kernels(runs_)) {
+    judgement_.notes.push_back(only_renamed_text());
   }
   choose_kernels();
   take_out_factor();

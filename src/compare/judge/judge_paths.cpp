@@ -25,7 +25,14 @@ Verdict verdict_of(Change change) {
   return Verdict::same;
 }
 
-std::vector<Finding> tested_paths(const Comparison& runs, std::span<const uint32_t> lines,
+// True: all of the kernel's work is of this path.
+bool is_only_path(const Comparison& runs, const PathLine& path) {
+  const std::vector<Cost>& kernel = runs.kernels[path.kernel].costs;
+  return std::equal(path.costs.begin(), path.costs.end(), kernel.begin(), kernel.end(),
+                    [](const Cost& a, const Cost& b) { return a.ns == b.ns && a.count == b.count; });
+}
+
+std::vector<Finding> tested_paths(const Comparison& runs, std::span<const uint32_t> lines, const Finding& kernel,
                                   std::span<const double> factor) {
   std::vector<Finding> findings;
   std::vector<double> p;
@@ -35,6 +42,11 @@ std::vector<Finding> tested_paths(const Comparison& runs, std::span<const uint32
     tested.values = values_of(path.costs, runs.old_runs, factor);
     tested.difference = tested.values.logs ? shrunk_difference(tested.values, {}) : plain_difference(tested.values);
     describe(path.costs, tested);
+    if (is_only_path(runs, path)) {  // the same data must not have two intervals
+      tested.finding.low_percent = kernel.low_percent;
+      tested.finding.high_percent = kernel.high_percent;
+      tested.finding.p = kernel.p;
+    }
     tested.finding.what = Finding::What::path;
     tested.finding.line = line;
     tested.finding.verdict = verdict_of(path.change);
@@ -57,7 +69,7 @@ double growth(const Finding& finding) {
 std::vector<Finding> judge_paths(const Comparison& runs, std::span<const uint32_t> lines, const Finding& kernel,
                                  std::span<const double> factor, const JudgeOptions& options, double material_ns) {
   const bool slower = kernel.verdict == Verdict::slower || kernel.verdict == Verdict::excused;
-  std::vector<Finding> all = tested_paths(runs, lines, factor);
+  std::vector<Finding> all = tested_paths(runs, lines, kernel, factor);
   std::vector<Finding> told;
   for (Finding& path : all) {
     const bool material = path.change_percent > options.material_percent;

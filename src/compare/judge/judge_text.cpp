@@ -46,6 +46,11 @@ std::string unequal_variances_text() {
          "test)";
 }
 
+std::string only_renamed_text() {
+  return "no kernel has the same name on both sides: kernels with similar names or the same callers were compared as "
+         "renamed";
+}
+
 std::string geometric_means_text() {
   return "percentages compare geometric means, in which one slow run counts less than in the mean times: so the two "
          "differ here";
@@ -90,7 +95,9 @@ std::string not_seen_text(const std::string& name, const Finding& finding, doubl
          " is possible, but not proven: the 95% interval of the change is " + signed_percent(finding.low_percent) +
          " to " + signed_percent(finding.high_percent) +
          (finding.low_percent > 0 ? ", and a regression must pass a stricter test" : "") +
-         (needed == 0 ? "" : "; about " + counted_text(needed, "run") + " a side would be enough");
+         (needed == 0 ? ""
+                      : "; about " + std::to_string(needed) + " old and " + counted_text(needed, "new run") +
+                            " would be enough");
 }
 
 }  // namespace gpuprof::compare

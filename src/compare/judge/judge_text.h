@@ -12,6 +12,7 @@ std::string signed_percent(double percent);  // for a change: "+2.1%", "-0.04%",
 
 std::string few_kernels_text(size_t kernels);
 std::string unequal_variances_text();
+std::string only_renamed_text();
 std::string geometric_means_text();
 std::string few_runs_for_noise_text();
 std::string only_in_time_text(const Finding& finding);

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "analyze/names/kernel_names.h"
 #include "base/text/utf8.h"
 
 namespace gpuprof::compare {
@@ -118,8 +119,10 @@ bool glob_matches(std::string_view glob, std::string_view name) {
 }
 
 const Threshold* Thresholds::find(std::string_view name) const {
-  const auto found = std::find_if(entries.begin(), entries.end(),
-                                  [name](const Threshold& entry) { return glob_matches(entry.glob, name); });
+  const std::string shortened = entries.empty() ? std::string() : analyze::short_kernel_name(name);
+  const auto found = std::find_if(entries.begin(), entries.end(), [&](const Threshold& entry) {
+    return glob_matches(entry.glob, name) || glob_matches(entry.glob, shortened);
+  });
   return found == entries.end() ? nullptr : &*found;
 }
 

@@ -23,7 +23,8 @@ struct Thresholds {
   std::string file;
   std::vector<Threshold> entries;  // in the order of the file; the first match applies
 
-  [[nodiscard]] const Threshold* find(std::string_view name) const;  // returns nullptr if no entry matches
+  // Returns the first entry that matches the name or its short form, which outputs show. nullptr if none matches.
+  [[nodiscard]] const Threshold* find(std::string_view name) const;
 
   // Returns find(name) if that entry allows a slowdown of `percent`; otherwise nullptr.
   [[nodiscard]] const Threshold* allowing(std::string_view name, double percent) const;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "base/result.h"
 #include "base/text/text_stream.h"
 #include "compare/judge/judge.h"
 
@@ -19,6 +20,9 @@ void check_json(const compare::Comparison& runs, const compare::Judgement& judge
 // Writes a test case for the total and one for each kernel. A regression becomes a failure, an inconclusive check an
 // error.
 void check_junit(const compare::Comparison& runs, const compare::Judgement& judgement, TextStream& stream);
+
+// Writes the error that prevented a verdict, as the only test case.
+void check_junit_error(const Error& error, TextStream& stream);
 
 // Writes annotations that GitHub's runner shows at the pull request: ::error title=...::...
 void check_annotations(const compare::Comparison& runs, const compare::Judgement& judgement, TextStream& stream);

@@ -88,7 +88,19 @@ void put_verdict(const Judgement& judgement, std::string& out) {
   out += "  </testcase>\n";
 }
 
+constexpr std::string_view kSuite =
+    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"gpuprof check\" tests=\"";
+constexpr std::string_view kSuiteEnd = "</testsuite>\n</testsuites>\n";
+
 }  // namespace
+
+void check_junit_error(const Error& error, TextStream& stream) {
+  std::string& out = stream.text();
+  out.append(kSuite).append("1\" failures=\"0\" errors=\"1\" skipped=\"0\" time=\"0\">\n");
+  out += "  <testcase classname=\"gpuprof\" name=\"verdict\">\n";
+  put_message("error", error.message, xml(error.hint), out);
+  out.append("  </testcase>\n").append(kSuiteEnd);
+}
 
 void check_junit(const Comparison& runs, const Judgement& judgement, TextStream& stream) {
   const auto& findings = judgement.findings;
@@ -100,8 +112,7 @@ void check_junit(const Comparison& runs, const Judgement& judgement, TextStream&
     return is_case(finding) && is_undecided(judgement, finding);
   });
   std::string& out = stream.text();
-  out += "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"gpuprof check\"";
-  out.append(" tests=\"").append(std::to_string(cases + 1));
+  out.append(kSuite).append(std::to_string(cases + 1));
   out.append("\" failures=\"").append(std::to_string(failures));
   out.append("\" errors=\"").append(judgement.outcome == Outcome::inconclusive ? "1" : "0");
   out.append("\" skipped=\"").append(std::to_string(skipped)).append("\" time=\"0\">\n");
@@ -112,7 +123,7 @@ void check_junit(const Comparison& runs, const Judgement& judgement, TextStream&
       stream.checkpoint();
     }
   }
-  out += "</testsuite>\n</testsuites>\n";
+  out += kSuiteEnd;
 }
 
 }  // namespace gpuprof::output

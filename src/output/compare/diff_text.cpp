@@ -118,7 +118,9 @@ class Text {
     return sum / static_cast<double>(std::max<size_t>(runs.size(), 1));
   }
 
-  // Writes the GPU time per recorded second, if one side was recorded longer than the other.
+  // Writes the rate of launched GPU time, if one side was recorded longer than the other. Work that was launched in a
+  // window counts in full, even if it ran after the window. So the rate is that of launching, and not how busy the
+  // devices were.
   void write_rates(double old_ns, double new_ns) {
     constexpr double kSimilar = 0.05;
     if (!lines_.timed || old_ns <= 0 || new_ns <= 0 || std::abs(new_ns / old_ns - 1) <= kSimilar) {
@@ -126,8 +128,9 @@ class Text {
     }
     const double before = static_cast<double>(lines_.total.before.value) / old_ns;
     const double after = static_cast<double>(lines_.total.after.value) / new_ns;
-    out_ += "recorded " + mean_duration_text(old_ns) + " -> " + mean_duration_text(new_ns) + "; GPU time per second " +
-            mean_duration_text(before * 1e9) + " -> " + mean_duration_text(after * 1e9);
+    out_ += "recorded " + mean_duration_text(old_ns) + " -> " + mean_duration_text(new_ns) +
+            "\nrate     launched per second: " + mean_duration_text(before * 1e9) + " -> " +
+            mean_duration_text(after * 1e9) + " of GPU time";
     if (before > 0) {
       char change[32];
       std::snprintf(change, sizeof change, " (%+.1f%%)", 100 * (after / before - 1));

@@ -3,8 +3,10 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
+import xml.etree.ElementTree
 
 import made
 import rig
@@ -119,6 +121,22 @@ class CheckFiles(rig.RuntimeTest):
                     self.refused(option, name, *old, "--", *new, saying=f"cannot write .*{saying}")
         self.refused("--json", old[0], "--kernel", ".", "--max", "1s", *old, saying="cannot write .*it is")
         self.assertEqual({name: self.text_of(name) for name in texts}, texts)
+
+    def test_unusable_input_is_an_error_in_the_junit_file(self):
+        old = self.side("old", runs=3)
+        report, text = os.path.join(self.folder, "report.xml"), os.path.join(self.folder, "text.txt")
+        with open(text, "w", encoding="utf-8") as file:
+            file.write("not a profile <&>")
+        for new in (text, old[0], os.path.join(self.folder, "missing.txt")):
+            with self.subTest(new=new):
+                self.refused("--junit", report, *old, "--", new, saying=re.escape(new))
+                suite = xml.etree.ElementTree.parse(report).getroot().find("testsuite")
+                self.assertEqual({name: suite.get(name) for name in ("tests", "errors", "failures")},
+                                 {"tests": "1", "errors": "1", "failures": "0"})
+                self.assertIn(new, suite.find("testcase/error").get("message"))
+                os.remove(report)
+        self.refused("--junit", text, *old, "--", text, saying="text.txt")
+        self.assertEqual(self.text_of(text), "not a profile <&>")
 
     def test_wrong_arguments_are_rejected_with_a_reason(self):
         old = self.side("old", runs=1)[0]
@@ -295,7 +313,7 @@ class CheckFiles(rig.RuntimeTest):
                 run = self.run_command([rig.GPUPROF, "diff", "--width", "200", old[0], new[0]])
                 self.assertRegex(run.stderr.decode(), saying)
         out = self.gpuprof("diff", "--width", "200", short[0], long[0])
-        self.assertRegex(out, r"recorded 400 ms -> 600 ms; GPU time per second .* \([+-]0\.\d%\)")
+        self.assertRegex(out, r"recorded 400 ms -> 600 ms\nrate     launched per second: .* of GPU time \([+-]0\.\d%\)")
         self.assertNotIn("per second", self.gpuprof("diff", short[0], other[0]))
 
     def test_a_report_says_how_the_profile_was_recorded(self):

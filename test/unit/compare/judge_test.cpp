@@ -336,7 +336,7 @@ TEST_CASE("fewer than three runs a side are inconclusive") {
     sides.slow_down(7, 1.5);
     const Judgement judgement = sides.judged();
     CHECK(judgement.outcome == Outcome::inconclusive);
-    CHECK(reasons_of(judgement).find("too few: at least 3 a side") != std::string::npos);
+    CHECK(reasons_of(judgement).find("too few: at least 3 each") != std::string::npos);
     CHECK(std::abs(of_kernel(judgement, 7)->change_percent - 50) < 5);
   }
   JudgeOptions options;
@@ -470,6 +470,41 @@ TEST_CASE("more runs are advised only if the advised number exceeds the existing
   CHECK(judgement.outcome == Outcome::inconclusive);
   const size_t at = reasons_of(judgement).find("about ");
   CHECK((at == std::string::npos || std::stoul(reasons_of(judgement).substr(at + 6)) > 5));
+}
+
+TEST_CASE("a slower kernel and its only path have the same interval") {
+  for (const size_t kernels : {5, 40}) {  // Welch's test; a variance that is moved towards that of all kernels
+    Sides sides(kernels, 4);
+    sides.slow_down(2, 1.5);
+    sides.comparison.kernels[2].costs[0].ns += 200'000;  // makes the variances of the sides unequal
+    sides.add_path(2, "caller", sides.comparison.kernels[2].costs);
+    const Judgement judgement = sides.judged();
+    const Finding* const kernel = of_kernel(judgement, 2);
+    REQUIRE(kernel != nullptr);
+    CHECK(kernel->verdict == Verdict::slower);
+    const Finding& path = *(kernel + 1);
+    REQUIRE(path.what == Finding::What::path);
+    CHECK(path.verdict == Verdict::slower);
+    CHECK(path.change_percent == kernel->change_percent);
+    CHECK(path.low_percent == kernel->low_percent);
+    CHECK(path.high_percent == kernel->high_percent);
+    CHECK(path.p == kernel->p);
+  }
+}
+
+TEST_CASE("a note says that all kernels of both sides were compared as renamed") {
+  const auto says_renamed = [](const Judgement& judgement) {
+    return std::any_of(judgement.notes.begin(), judgement.notes.end(), [](const std::string& note) {
+      return note.starts_with("no kernel has the same name on both sides");
+    });
+  };
+  Sides sides(3, 5);
+  sides.comparison.kernels[2].name = "[copy HtoD]";
+  CHECK_FALSE(says_renamed(sides.judged()));
+  sides.comparison.kernels[0].change = Change::renamed;
+  CHECK_FALSE(says_renamed(sides.judged()));
+  sides.comparison.kernels[1].change = Change::renamed;
+  CHECK(says_renamed(sides.judged()));
 }
 
 TEST_CASE("the paths of a slower kernel are findings, too") {

@@ -68,6 +68,22 @@ TEST_CASE("an invalid threshold is an error with its line") {
   CHECK(message_of("b 5\x1b[31m% x").find('\x1b') == std::string::npos);
 }
 
+TEST_CASE("globs match the complete name or the short one, and the first matching line applies") {
+  const std::string kernel = "void ops::scale<4, ops::Half<float> >(float*, int)";
+  std::vector<std::string> expired;
+  const auto found = [&](std::string_view text) {
+    const auto parsed = parse_thresholds(text, "gate.txt", "2026-11-23", expired);
+    REQUIRE(parsed);
+    const Threshold* const entry = parsed->find(kernel);
+    return entry == nullptr ? 0 : entry->line;
+  };
+  CHECK(found("\"void ops::scale<4, ops::Half<float> >(float?, int)\" 5% x\n") == 1);
+  CHECK(found("\"ops::scale<4, Half<float>>\" 5% x\n") == 1);
+  CHECK(found("ops::scale* 5% x\nvoid* 6% x\n") == 1);
+  CHECK(found("void* 5% x\nops::scale* 6% x\n") == 1);
+  CHECK(found("scale* 5% x\n") == 0);
+}
+
 TEST_CASE("globs support only * and ?") {
   CHECK(glob_matches("*", ""));
   CHECK(glob_matches("a*c", "abbc"));

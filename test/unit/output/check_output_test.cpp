@@ -145,7 +145,7 @@ Made pass() {
 Made inconclusive() {
   Made made(2);
   made.judgement.outcome = Outcome::inconclusive;
-  made.judgement.reasons = {"2 old and 2 new runs are too few: at least 3 a side, better 5 or 8",
+  made.judgement.reasons = {"2 old and 2 new runs are too few: at least 3 each, better 5 or 8",
                             "not the same device: NVIDIA H200 (old0.txt) and NVIDIA H100 (new1.txt)"};
   made.judgement.minimum_detectable_percent = kInfinite;
   made.add(Finding::What::total, Verdict::same, 10e6, 10.31e6).high_percent = kInfinite;

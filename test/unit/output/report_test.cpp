@@ -143,6 +143,28 @@ TEST_CASE("the busy time of ranks that share a device is not shown, and that of 
   CHECK(limits.find("busy at least 15.00% (15 ns of 100 ns), at most 30 ns,") != std::string::npos);
 }
 
+TEST_CASE("a merged profile says which processes are estimated, and has no busy time that lacks their work") {
+  const std::string text =
+      "GPUPROF;3.4\nMETA;recording;0123456789abcdef0123456789abcdef\nMETA;recording;123456789abcdef0123456789abcdef0\n"
+      "META;start_ns;1000\nMETA;interval_ns;100\nSTRING;1;0\nSTRING;2;1\nSTRING;3;opencl\nSTRING;4;host\n"
+      "PROCESS;1;7;0;0;0;4;1;0\nDEVICE;1;3;0;3;4\nDEVICE;2;3;1;3;4\n"
+      "WORK;1;1;7;0;0;0;0;0;1;0;kernel;1;0\nGPU;0;1;1;30;30;30;900;0;0\n"
+      "COVERAGE;1;matched;1\nCOVERAGE;1;represented;10\nCOVERAGE;1;weighted;1\nWINDOW;1000;1025\n"
+      "PROCESS;2;8;0;0;0;4;2;0\nWORK;2;2;8;0;0;0;0;0;1;0;kernel;2;0\nWORK;3;2;8;0;0;0;0;0;2;0;kernel;2;0\n"
+      "GPU;0;2;1;40;40;40;1600;0;0\nGPU;0;3;1;40;40;40;1600;0;0\nSHARE;0;2;40;40\nSHARE;0;3;40;40\n"
+      "IDLE;0;1;2;60\nIDLE;0;2;3;60\nCOVERAGE;2;matched;2\nWINDOW;1000;1100\nEND;1100;3;3;110;0;0;0\n";
+  const analyze::Aggregate rows = read_all(text);
+  const std::string shown = report(rows, {});
+  CHECK(shown.find("device 0 opencl: GPU time 340 ns\n") != std::string::npos);
+  CHECK(shown.find("device 1 opencl: busy 40.00% (40 ns of 100 ns), idle 60 ns\n") != std::string::npos);
+  CHECK(rows.info.estimate_text() ==
+        "numbers of 1 of 2 processes are estimates from windows of the time (--max-overhead)");
+  const auto ranks = analyze::summarize(rows).ranks;
+  REQUIRE(ranks.size() == 2);
+  CHECK(ranks[0].weight.ns == 300);
+  CHECK((ranks[0].busy_ns == 0 && ranks[1].busy_ns == 0));
+}
+
 TEST_CASE("tables drop lines until the report fits the requested height, and say so") {
   std::string text = "GPUPROF;3.0\nPROCESS;1;1;0;0;0;0;0;0\n";
   for (int i = 1; i <= 40; ++i) {
