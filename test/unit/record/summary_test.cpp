@@ -100,6 +100,9 @@ TEST_CASE("launches without a GPU record are lost work, in the summary and in th
   CHECK(has(line, "coverage 84.30%, LOST the GPU work of 157 launches"));
   CHECK(has(line, "target: signal 9 (SIGKILL)"));
   CHECK(covered_work(facts).percent_text() == "84.30%");
+  facts.totals.lost["unfinished"] = 157;  // the same work
+  CHECK(
+      has(shown(facts), "coverage 84.30%, LOST unfinished 157\nincomplete: 157 (15.70%) launches without GPU work\n"));
 }
 
 TEST_CASE("work without a stack because of --max-overhead lowers the coverage, with its reason") {
