@@ -98,6 +98,20 @@ class Commands(Test):
         self.assertEqual(run.returncode, 126, stderr)
         self.assertIn("Permission denied", stderr)
 
+    @strangers.needed
+    def test_attaching_to_another_user_s_process_names_the_reason_and_what_helps(self):
+        folder = self.scratch(sticky=True)
+        gpuprof = shutil.copy(rig.GPUPROF, folder)  # the stranger may have no right to enter the build folder
+        os.chmod(gpuprof, 0o755)
+        victim = strangers.victim().start(["sleep", "60"])
+        self.addCleanup(lambda: (victim.kill(), victim.wait()))
+        run = strangers.stranger().run([gpuprof, "record", "-o", "p.txt", "-p", str(victim.pid)], cwd=folder,
+                                       capture_output=True, text=True)
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertIn(f"process {victim.pid} belongs to another user\n  hint: run gpuprof as root: sudo gpuprof record -p "
+                      f"{victim.pid}\n", run.stderr)
+        self.assertNotIn("--user", run.stderr)
+
 
 class Libraries(Test):
     def assert_nobody_can_swap(self, folder):
