@@ -75,11 +75,9 @@ class Import : public Command {
     std::vector<analyze::MergeInput> inputs;
     for (const std::string& path : files_) {
       auto reader = open_profile(path, lenient_, read_);
-      // Other commands read profiles of `record`, which `import` refuses.
-      if (!reader && reader.error().hint.find("`gpuprof record`") != std::string::npos) {
+      if (!reader) {  // its hint is for commands that read profiles of `record`, which `import` refuses
         return Error{reader.error().message, "use a file that iaprof has written", reader.error().exit_code};
       }
-      RETURN_IF_ERROR(reader);
       if (std::count(read_.begin(), read_.end(), read_.back()) > 1) {
         log::warn(escaped(path) + " is named more than once: it is read once");
         continue;

@@ -74,7 +74,8 @@ std::optional<EmptyReason> why_empty(const EmptyFacts& facts) {
   if (facts.outside_range > 0) {
     return EmptyReason{"the target launched no GPU work inside of --nvtx-range " + escaped(facts.nvtx_range),
                        "check the name and the domain of the range (" +
-                           counted_text(facts.outside_range, "GPU record") + " outside of it)"};
+                           counted_text(facts.outside_range, "GPU record") +
+                           " outside of it); gpuprof sees NVTX ranges of CUDA programs only"};
   }
   if (facts.only_a_window) {
     return EmptyReason{"the target launched no GPU work while recording was on",

@@ -21,7 +21,10 @@ class RecordingSwitch {
   // Returns whether the duration has elapsed after at least one start of recording.
   [[nodiscard]] bool expired() const { return expired_; }
 
-  // Switches recording on or off, even before the delay has elapsed. Returns whether on() changed.
+  // Returns whether recording is off until the delay has elapsed.
+  [[nodiscard]] bool is_delayed() const { return !on_ && change_ns_ != UINT64_MAX; }
+
+  // Switches recording on or off. Before the delay has elapsed, this cancels the delay. Returns whether on() changed.
   bool set_by_user(bool on, uint64_t now_ns);
   // Switches recording if the delay or the duration has elapsed. Returns whether on() changed.
   bool update(uint64_t now_ns);

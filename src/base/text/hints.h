@@ -7,7 +7,7 @@ inline constexpr const char* kRunAsRoot = "run gpuprof as root";
 
 // For eBPF. CAP_PERFMON should be enough for uprobes, but some kernels require more, for example 6.18.
 inline constexpr const char* kRightsForBpf =
-    "run gpuprof as root (sudo gpuprof record --user $USER -- ...), or give the capabilities once: "
+    "run gpuprof as root (sudo gpuprof record -p PID, or --user $USER -- COMMAND), or give the capabilities once: "
     "sudo setcap cap_sys_admin,cap_sys_ptrace+ep gpuprof (on kernels that allow uprobes with cap_bpf,cap_perfmon, "
     "give these instead of cap_sys_admin; 6.18 does not allow it)";
 

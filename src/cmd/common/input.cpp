@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 #include <vector>
@@ -136,7 +137,8 @@ void MinCoverage::declare(CLI::App& app) {
       ->type_name("PCT");
 }
 
-Status MinCoverage::check(const profile::WorkCoverage& covered, const std::string& hint_if_empty) const {
+Status MinCoverage::check(const profile::WorkCoverage& covered, bool without_stacks,
+                          const std::string& hint_if_empty) const {
   if (percent <= 0 || covered.percent() >= percent) {
     return {};
   }
@@ -147,7 +149,9 @@ Status MinCoverage::check(const profile::WorkCoverage& covered, const std::strin
                  kExitCoverage};
   }
   return Error{"a CPU stack explains " + covered.percent_text() + " of the GPU work, less than " + wanted,
-               "`gpuprof report` says what is missing", kExitCoverage};
+               without_stacks ? "--stacks=none switched CPU stacks off: record without it"
+                              : "`gpuprof report` says what is missing",
+               kExitCoverage};
 }
 
 Status MinCoverage::check(const analyze::ProfileInfo& info) const {
@@ -155,7 +159,9 @@ Status MinCoverage::check(const analyze::ProfileInfo& info) const {
     return Error{"the profile is cut short, so its coverage is unknown",
                  "record it again, and let `gpuprof record` end by itself", kExitCoverage};
   }
-  return check(info.covered, analyze::no_work(info).hint);
+  const auto [begin, end] = info.meta.equal_range("stack_engine");
+  const bool without_stacks = std::any_of(begin, end, [](const auto& engine) { return engine.second == "none"; });
+  return check(info.covered, without_stacks, analyze::no_work(info).hint);
 }
 
 Error no_gpu_work(const analyze::ProfileInfo& info, const profile::Tables& tables) {

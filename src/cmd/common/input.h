@@ -60,7 +60,8 @@ struct MinCoverage {
 
   void declare(CLI::App& app);
   // Fails with the exit code kExitCoverage if the coverage is below `percent`. Without GPU work, the coverage is 0%.
-  [[nodiscard]] Status check(const profile::WorkCoverage& covered,
+  // `without_stacks`: the recording was made with --stacks=none.
+  [[nodiscard]] Status check(const profile::WorkCoverage& covered, bool without_stacks,
                              const std::string& hint_if_empty = "`gpuprof report` says why") const;
   [[nodiscard]] Status check(const analyze::ProfileInfo& info) const;
 };

@@ -315,7 +315,34 @@ class Flame : public Command {
            (folded.leaves.empty() ? ": the picture ends at the kernels" : ": the shares below kernels may be wrong");
   }
 
+  // For a profile without GPU work, launches and samples. Its calls on the CPU may have other weights.
+  [[nodiscard]] Error why_empty(const analyze::ProfileInfo& info, const profile::Tables& tables) const {
+    Error error = no_gpu_work(info, tables);
+    if (fold_.measure != Measure::gpu) {
+      error.message = "the chosen weight is 0 in the whole profile, which holds no GPU work";
+    }
+    std::string others;
+    for (const WeightWord& weight : kWeights) {
+      const auto op = analyze::host_op(weight.measure);
+      if (op && weight.measure != fold_.measure &&
+          std::ranges::any_of(tables.works(), [op](const profile::Work& work) { return work.op == *op; })) {
+        others +=
+            std::string(others.empty() ? "try " : ", or ") + "--weight " + weight.word + " (" + weight.title + ")";
+      }
+    }
+    if (!others.empty()) {
+      error.hint = others;
+    }
+    return error;
+  }
+
+  [[nodiscard]] static bool has_no_ranges(const profile::Tables& tables) {
+    return std::ranges::all_of(tables.works(),
+                               [](const profile::Work& work) { return work.range == profile::RangeId{}; });
+  }
+
   [[nodiscard]] Error why_nothing(const analyze::ProfileInfo& info, const profile::Tables& tables) const {
+    const bool filters = fold_.ranges == analyze::RangeFrames::filter;
     if (window_.chosen() && fold_.measure == Measure::idle && has_shares_) {
       return {"no device was idle " + window_.text(), "choose a longer time", kExitNothing};
     }
@@ -324,10 +351,13 @@ class Flame : public Command {
     }
     const bool of_shares =
         fold_.measure == Measure::busy || fold_.measure == Measure::exclusive || fold_.measure == Measure::idle;
-    if (fold_.measure == Measure::gpu && info.kind == ProfileKind::empty) {
-      return no_gpu_work(info, tables);
+    if (info.kind == ProfileKind::empty && (fold_.measure == Measure::gpu || !filters)) {
+      return why_empty(info, tables);
     }
-    if (fold_.ranges == analyze::RangeFrames::filter) {
+    if (filters && has_no_ranges(tables)) {
+      return {"the profile has no NVTX ranges", "leave out --nvtx-range and --nvtx=filter", kExitNothing};
+    }
+    if (filters) {
       return {"no work ran inside the NVTX range" + (fold_.range.empty() ? "" : " '" + fold_.range + "'"),
               "--nvtx=frames shows which ranges there are", kExitNothing};
     }

@@ -92,7 +92,8 @@ class Record final : public Command {
       die_like(WTERMSIG(result->wait_status));
     }
     const int status = WEXITSTATUS(result->wait_status);
-    if (Status enough = coverage_.check(result->covered); status == 0 && !enough) {
+    if (Status enough = coverage_.check(result->covered, options_.stacks == record::StackChoice::none);
+        status == 0 && !enough) {
       return std::move(enough).error();
     }
     return status;

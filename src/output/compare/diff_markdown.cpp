@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -41,11 +42,10 @@ class Markdown {
 
   void write() {
     const Difference& total = lines_.total;
-    out_ += std::string("### ") +
-            (lines_.timed                                      ? "GPU time"
-             : std::string_view(lines_.counted()) == "samples" ? "Samples"
-                                                               : "Launches") +
-            ": " + value_text(total.before.value, lines_.timed) + " → " + value_text(total.after.value, lines_.timed);
+    std::string measure = lines_.timed ? "GPU time" : lines_.counted();
+    measure[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(measure[0])));
+    out_ += "### " + measure + ": " + value_text(total.before.value, lines_.timed) + " → " +
+            value_text(total.after.value, lines_.timed);
     out_ += total.change == 0
                 ? ", unchanged\n\n"
                 : " (" + signed_value(total.change, lines_.timed) + ", " + change_percent(total) + ")\n\n";

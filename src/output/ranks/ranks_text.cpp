@@ -125,9 +125,35 @@ std::string rank_path_text(const RanksView& view, const Difference& difference) 
   return callers_text("      from", callers_of(path), view.width);
 }
 
+// Why a kernel or call needs more time on this rank. A cause counts if it explains at least a tenth of the excess.
+struct Causes {
+  bool more_often = false;
+  bool longer = true;  // each run takes longer
+};
+
+Causes causes_of(const Difference& difference) {
+  constexpr double kLeastPart = 0.1;
+  if (difference.others_ns == 0) {  // most other ranks do not run it at all
+    return {.more_often = difference.count > 0, .longer = difference.count <= 0};
+  }
+  if (difference.count <= 0 || difference.others_count <= 0) {
+    return {};
+  }
+  // The ratio of the times is the product of two ratios: of the counts, and of the time of one run. So their logarithms
+  // add up.
+  const double part = std::log(difference.count / difference.others_count) /
+                      std::log(static_cast<double>(difference.ns) / static_cast<double>(difference.others_ns));
+  return {.more_often = part >= kLeastPart, .longer = part <= 1 - kLeastPart};
+}
+
 std::string versus(const Difference& difference) {
   std::string text = duration_text(difference.ns) + " against " + duration_text(difference.others_ns);
   if (difference.count > 0 && difference.others_count > 0) {
+    if (causes_of(difference).more_often) {
+      char counts[64];
+      std::snprintf(counts, sizeof counts, ", %.1f times against %.1f", difference.count, difference.others_count);
+      text += counts;
+    }
     const auto each = [](uint64_t ns, double count) {
       return duration_text(static_cast<uint64_t>(static_cast<double>(ns) / count));
     };
@@ -217,7 +243,11 @@ std::string verdict_line(const RanksView& view) {
                                   : ": it has more GPU work, but the others are not seen to wait for it";
   if (worst.by_gpu && !worst.kernels.empty()) {
     const Difference& kernel = worst.kernels.front();
-    text += ". " + shown_kernel(view.job.kernel(view.job.paths()[kernel.path]), 40) + " takes longer";
+    const Causes causes = causes_of(kernel);
+    text += ". " + shown_kernel(view.job.kernel(view.job.paths()[kernel.path]), 40) +
+            (!causes.more_often ? " takes longer"
+             : !causes.longer   ? " runs more often"
+                                : " runs more often and takes longer each time");
   } else if (!worst.by_gpu) {
     text += ". Its GPU work does not take longer than that of the others: its CPU is late";
   }

@@ -87,10 +87,19 @@ bool shares_network(uint32_t pid) {
          (theirs.st_ino == ours.st_ino && theirs.st_dev == ours.st_dev);
 }
 
-Error no_right(uint32_t pid) {
+bool belongs_to_other(uint32_t pid) {
   const auto users = parse_users(read_status_of(pid));
-  if ((!users || users->uids[0] != ::geteuid()) && ::geteuid() != 0) {
-    return {"process " + std::to_string(pid) + " belongs to another user", hints::kRunAsRoot};
+  return (!users || users->uids[0] != ::geteuid()) && ::geteuid() != 0;
+}
+
+Error of_other_user(uint32_t pid) {
+  const std::string text = std::to_string(pid);
+  return {"process " + text + " belongs to another user", "run gpuprof as root: sudo gpuprof record -p " + text};
+}
+
+Error no_right(uint32_t pid) {
+  if (belongs_to_other(pid)) {
+    return of_other_user(pid);
   }
   const std::string scope = first_line("/proc/sys/kernel/yama/ptrace_scope");
   if (scope == "3") {
@@ -182,6 +191,16 @@ bool is_safe(TracedThread& thread, symbolize::ProcessMaps& maps) {
 }
 
 }  // namespace
+
+Status check_readable(uint32_t pid) {
+  symbolize::ProcessMaps maps(pid, nullptr);
+  if (maps.refresh() || !maps.denied()) {
+    return {};
+  }
+  return belongs_to_other(pid)
+             ? of_other_user(pid)
+             : Error{"no right to read the mappings of process " + std::to_string(pid), hints::kRightsForPtrace};
+}
 
 Status check_process(uint32_t pid) {
   const std::string process = "process " + std::to_string(pid);

@@ -12,6 +12,9 @@
 
 namespace gpuprof::record {
 
+// Checks that the recorder may read what the process has loaded. Otherwise it can neither inject nor count launches.
+Status check_readable(uint32_t pid);
+
 // Checks that the process has 64-bit code and can reach the recorder's socket. Also fails if it is known that the
 // recorder may not trace the process.
 Status check_process(uint32_t pid);

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/text/hints.h"
+#include "record/attach/inject_checks.h"
 #include "record/attach/traced_identity.h"
 #include "record/session/local_sources.h"
 #include "record/session/timing.h"
@@ -60,7 +61,10 @@ Status Attachment::begin(const SessionOptions& options, const backend::Backends&
   if (Status same = who->check(); !same) {
     return same;
   }
-  Status counted = count(why, options, backends, channel, stacks);
+  Status counted = check_readable(pid_);
+  if (counted) {
+    counted = count(why, options, backends, channel, stacks);
+  }
   if (!counted && LocalSources::are_in(backends)) {
     log::warn("gpuprof records only what this machine's GPU drivers report: " + counted.error().message,
               counted.error().hint);

@@ -37,6 +37,9 @@ int RecordingWindows::limit_wait(int milliseconds, uint64_t now_ns) const {
 }
 
 void RecordingWindows::set_by_user(bool on, uint64_t now_ns) {
+  if (!on && switch_.is_delayed()) {
+    log::info("SIGUSR2 has cancelled --delay: recording starts when gpuprof receives SIGUSR1");
+  }
   if (switch_.set_by_user(on, now_ns)) {
     apply();
   }

@@ -20,6 +20,8 @@
 #include "base/files/file.h"
 #include "base/files/safe_open.h"
 #include "base/log.h"
+#include "base/return_if_error.h"
+#include "base/text/utf8.h"
 
 namespace gpuprof::record {
 namespace {
@@ -77,6 +79,11 @@ void remove_stale(int parent) {
   }
 }
 
+std::string own_tmpdir() {
+  const char* tmpdir = std::getenv("TMPDIR");
+  return tmpdir == nullptr ? "" : tmpdir;
+}
+
 bool allows_code(int directory) {
   struct statvfs info {};
   return ::fstatvfs(directory, &info) == 0 && (info.f_flag & ST_NOEXEC) == 0;
@@ -118,30 +125,43 @@ UniqueFd make_locked(int parent, const std::string& name) {
 }  // namespace
 
 Result<LibraryDir> LibraryDir::make() {
-  const char* tmpdir = std::getenv("TMPDIR");
-  const bool is_root = ::geteuid() == 0;  // because targets of root may become any user
-  for (const std::string& candidate : {std::string(tmpdir != nullptr && *tmpdir != 0 ? tmpdir : "/tmp"),
-                                       std::string("/tmp"), std::string("/var/tmp"), std::string("/dev/shm")}) {
-    auto parent = open_safe_folder(candidate, is_root);
-    if (!parent) {
-      log::info("cannot unpack the injection libraries into " + candidate + ": " + parent.error().message);
-      continue;
+  std::vector<std::string> folders = {"/tmp", "/var/tmp", "/dev/shm"};
+  const std::string chosen = own_tmpdir();
+  if (!chosen.empty()) {
+    std::erase(folders, chosen);
+    folders.insert(folders.begin(), chosen);
+  }
+  std::string why;
+  for (const std::string& folder : folders) {
+    auto made = make_in(folder);
+    if (made) {
+      return made;
     }
-    if (!allows_code(parent->fd.get())) {
-      continue;
+    if (folder == chosen) {
+      log::info("TMPDIR=" + escaped(chosen) + " is not used for the injection libraries: " + made.error().message +
+                "; " + made.error().hint);
     }
-    remove_stale(parent->fd.get());
-    for (int i = 0; i < kTries; ++i) {
-      std::string name = random_name();
-      if (UniqueFd fd = make_locked(parent->fd.get(), name)) {
-        return LibraryDir(std::move(*parent), std::move(name), std::move(fd));
-      }
+    why += (why.empty() ? "" : "; ") + made.error().message;
+  }
+  return Error{"no folder for the injection libraries: " + why,
+               "set TMPDIR to a folder that only you and root can change, on a file system without noexec"};
+}
+
+Result<LibraryDir> LibraryDir::make_in(const std::string& folder) {
+  auto parent = open_safe_folder(folder, ::geteuid() == 0);  // because targets of root may become any user
+  RETURN_IF_ERROR(parent);
+  if (!allows_code(parent->fd.get())) {
+    return Error{folder + " is mounted noexec", "set TMPDIR to a folder on a file system without noexec"};
+  }
+  remove_stale(parent->fd.get());
+  for (int i = 0; i < kTries; ++i) {
+    std::string name = random_name();
+    if (UniqueFd fd = make_locked(parent->fd.get(), name)) {
+      return LibraryDir(std::move(*parent), std::move(name), std::move(fd));
     }
   }
-  return Error{
-      "no directory for the injection libraries: /tmp, /var/tmp and /dev/shm are not writable, mounted noexec, or can "
-      "be changed by other users",
-      "set TMPDIR to a directory that only you and root can change, on a file system without noexec"};
+  return Error{"cannot create a folder in " + folder + ": " + std::strerror(errno),
+               "set TMPDIR to a folder that you can write to"};
 }
 
 LibraryDir::LibraryDir(LibraryDir&& other) noexcept = default;
@@ -157,7 +177,11 @@ Status LibraryDir::unpack(const backend::Backend::Library& library) {
   const UniqueFd fd = create_file(fd_.get(), file, 0700);
   // Set the mode again, because a strict umask may have removed bits that targets of other users need.
   if (!fd || !write_all(fd.get(), library.bytes, file) || ::fchmod(fd.get(), 0755) != 0) {
-    return Error{"cannot write " + path_ + "/" + file + ": " + std::strerror(errno), "free some space, or set TMPDIR"};
+    const std::string why = std::strerror(errno);
+    const std::string tmpdir = own_tmpdir();
+    return Error{"cannot write " + path_ + "/" + file + ": " + why,
+                 (tmpdir.empty() ? "TMPDIR is not set" : "TMPDIR is " + escaped(tmpdir)) + ": free some space in " +
+                     parent_.path + ", or set TMPDIR to another folder"};
   }
   return {};
 }

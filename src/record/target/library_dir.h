@@ -28,6 +28,9 @@ class LibraryDir {
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
+  // The error says why the directory cannot be in `folder`.
+  static Result<LibraryDir> make_in(const std::string& folder);
+
   LibraryDir(SafeFolder parent, std::string name, UniqueFd fd)
       : parent_(std::move(parent)), name_(std::move(name)), fd_(std::move(fd)), path_(parent_.path + "/" + name_) {}
   SafeFolder parent_;

@@ -33,7 +33,8 @@ Status check(const std::string& component, const struct stat& info, uid_t ruler,
     return unsafe(component, "can be written to by other users");
   }
   if (for_everybody && (info.st_mode & S_IXOTH) == 0) {
-    return unsafe(component, "cannot be entered by other users");
+    return Error{component + " cannot be entered by other users",
+                 "set TMPDIR to a folder that other users can enter, but not change"};
   }
   return {};
 }

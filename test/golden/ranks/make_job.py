@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the profile of a fictitious job of 4 ranks: make_job.py slow|cpu|even|short > NAME.txt
+"""Writes the profile of a fictitious job of 4 ranks: make_job.py slow|often|cpu|even|short > NAME.txt
 
 The job has 16 slices of 100 ms with 10 steps each. Advance, relax and the CPU take 20 ms of a slice each, collectives
-the rest. From slice 5 on, rank 2 needs twice as long in relax (slow), or 20 ms more before its launch (cpu). The
-device is idle for 5 s until the job starts. The short job has 4 slices.
+the rest. From slice 5 on, rank 2 needs twice as long in relax (slow), runs it twice as often (often), or needs 20 ms
+more before its launch (cpu). The device is idle for 5 s until the job starts. The short job has 4 slices.
 """
 
 import sys
@@ -24,7 +24,7 @@ def main():
     for i, frame in enumerate(FRAMES):
         out.append(f"FRAME;{i + 1};native;{number[frame]};{number['app.cpp']};{10 * (i + 1)};{number['app']};0;0x{i + 1}")
     out += [f"USTACK;{i + 1};1;2;{i + 3}" for i in range(3)]
-    rows, total = [], 0
+    rows, total, count = [], 0, 0
     for rank in range(4):
         out.append(f"STRING;{50 + rank};{rank}")
         out.append(f"PROCESS;{rank + 1};{100 + rank};1;1;{number['app']};0;{50 + rank};0")
@@ -32,15 +32,16 @@ def main():
             out.append(f"WORK;{10 * rank + i + 1};{rank + 1};{100 + rank};0;{i + 1};0;0;0;1;{i + 1};kernel;{number[kernel]};0")
         for piece in range(slices):
             late = 20 if rank == 2 and piece >= 5 else 0
-            relax = 20 + (late if kind == "slow" else 0)
+            relax = 20 + (late if kind in ("slow", "often") else 0)
             idle = 20 + (late if kind == "cpu" else 0)
             jitter = (7 * piece + 3 * rank) % 5 * 100_000
             for i, ns in enumerate((20 * MS, relax * MS, (80 - relax - idle) * MS - jitter)):
-                each = ns // STEPS
-                rows.append(f"GPU;{piece + 2};{10 * rank + i + 1};{STEPS};{ns};{each};{each};{each * each * STEPS};0;0")
+                runs = STEPS * (2 if late and kind == "often" and i == 1 else 1)
+                each = ns // runs
+                rows.append(f"GPU;{piece + 2};{10 * rank + i + 1};{runs};{ns};{each};{each};{each * each * runs};0;0")
                 total += ns
+                count += runs
             rows.append(f"IDLE;{piece + 2};1;{10 * rank + 2};{(idle + (0 if piece else 5000)) * MS}")
-    count = 4 * slices * 3 * STEPS
     print("\n".join(out + rows + [f"END;9;{count};{count};{total};0;0;0"]))
 
 

@@ -98,6 +98,20 @@ class Commands(Test):
         self.assertEqual(run.returncode, 126, stderr)
         self.assertIn("Permission denied", stderr)
 
+    @strangers.needed
+    def test_attaching_to_another_user_s_process_names_the_reason_and_what_helps(self):
+        folder = self.scratch(sticky=True)
+        gpuprof = shutil.copy(rig.GPUPROF, folder)  # the stranger may have no right to enter the build folder
+        os.chmod(gpuprof, 0o755)
+        victim = strangers.victim().start(["sleep", "60"])
+        self.addCleanup(lambda: (victim.kill(), victim.wait()))
+        run = strangers.stranger().run([gpuprof, "record", "-o", "p.txt", "-p", str(victim.pid)], cwd=folder,
+                                       capture_output=True, text=True)
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertIn(f"process {victim.pid} belongs to another user\n  hint: run gpuprof as root: sudo gpuprof record -p "
+                      f"{victim.pid}\n", run.stderr)
+        self.assertNotIn("--user", run.stderr)
+
 
 class Libraries(Test):
     def assert_nobody_can_swap(self, folder):
@@ -131,7 +145,7 @@ class Libraries(Test):
                 process, folder = self.recording(TMPDIR=tmpdir)
                 self.assertFalse(folder.startswith(scratch), folder)
                 self.assert_nobody_can_swap(folder)
-                self.assertIn("cannot unpack the injection libraries into " + tmpdir, self.finish(process))
+                self.assertIn(f"TMPDIR={tmpdir} is not used for the injection libraries: ", self.finish(process))
 
     @strangers.needed
     def test_root_avoids_folders_that_other_users_cannot_enter(self):

@@ -19,6 +19,16 @@ TEST_CASE("too low coverage has its own exit code and a message with both percen
   CHECK(MinCoverage{.percent = 100}.check(info));
 }
 
+TEST_CASE("the hint says that --stacks=none switched stacks off") {
+  analyze::ProfileInfo info;
+  info.complete = true;
+  info.covered = {10, 0, 0};
+  info.meta.emplace("stack_engine", "none");
+  const Status short_of = MinCoverage{.percent = 95}.check(info);
+  REQUIRE_FALSE(short_of);
+  CHECK(short_of.error().hint == "--stacks=none switched CPU stacks off: record without it");
+}
+
 TEST_CASE("a profile without GPU work fails every minimum coverage above 0") {
   analyze::ProfileInfo info;
   info.complete = true;

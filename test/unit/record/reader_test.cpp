@@ -358,6 +358,7 @@ TEST_CASE("readers that follow failed ones get less and less of the limits") {
     std::vector<std::shared_ptr<symbolize::MappedFile>> files(failures + 1);
     for (auto& file : files) {
       file = std::make_shared<symbolize::MappedFile>();
+      file->path = "/nowhere/program";
       file->fd.reset(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
       REQUIRE(names.find(file, maps, 0, 0).is_elf);
     }

@@ -100,6 +100,9 @@ TEST_CASE("launches without a GPU record are lost work, in the summary and in th
   CHECK(has(line, "coverage 84.30%, LOST the GPU work of 157 launches"));
   CHECK(has(line, "target: signal 9 (SIGKILL)"));
   CHECK(covered_work(facts).percent_text() == "84.30%");
+  facts.totals.lost["unfinished"] = 157;  // the same work
+  CHECK(
+      has(shown(facts), "coverage 84.30%, LOST unfinished 157\nincomplete: 157 (15.70%) launches without GPU work\n"));
 }
 
 TEST_CASE("work without a stack because of --max-overhead lowers the coverage, with its reason") {
@@ -155,7 +158,9 @@ TEST_CASE("an empty profile reports whether the target used a GPU at other times
   facts.nvtx_range = "foo";
   facts.totals.coverage[gpuprof::profile::CoverageCount::outside_range] = 1;
   CHECK(has(shown(facts), "the target launched no GPU work inside of --nvtx-range foo"));
-  CHECK(has(summary_of(facts).hint, "check the name and the domain of the range (1 GPU record outside of it)"));
+  CHECK(has(summary_of(facts).hint,
+            "check the name and the domain of the range (1 GPU record outside of it); gpuprof sees NVTX ranges of CUDA "
+            "programs only"));
   CHECK(summary_of(facts).is_warning);
 }
 
