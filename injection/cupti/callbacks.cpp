@@ -52,7 +52,7 @@ void pass(const CUpti_CallbackData& data) {
   } else if (counts_passed()) {
     return;
   }
-  count(GPUPROF_COUNT_PASSED);
+  count_passed();
   last_launch = id_of(data);
 }
 

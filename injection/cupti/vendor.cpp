@@ -151,6 +151,7 @@ constexpr Vendor::Flush kFlush = {
     .first_work = first_work,
     .set_recording = set_recording,
     .complete_pause = complete_pause,
+    .note_unwanted = note_unwanted,
     .totals = report_totals,
     .detach = detach,
 };

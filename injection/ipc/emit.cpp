@@ -81,6 +81,10 @@ void count(gpuprof_count kind, uint64_t number) {
   }
 }
 
+void count_passed() {
+  count((control() & GPUPROF_CONTROL_UNWANTED) != 0 ? GPUPROF_COUNT_UNWANTED : GPUPROF_COUNT_PASSED);
+}
+
 const gpuprof_options* options() {
   const gpuprof_segment* segment = open_segment();
   return segment == nullptr ? nullptr : &segment->options;

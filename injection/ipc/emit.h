@@ -25,6 +25,7 @@ bool python(const gpuprof_python_layout& layout);  // Returns false if not conne
 
 void lost(gpuprof_loss kind, uint64_t count);
 void count(gpuprof_count kind, uint64_t number = 1);
+void count_passed();  // counts a launch that is made while recording is off
 
 // Return what the recorder requests: all options (gpuprof_segment.options), one flag of the options, or the current
 // control bits. Without a connection they return null, false and 0.

@@ -61,7 +61,7 @@ bool is_for_later(ze_command_list_handle_t handle) {
   const List* list = locked.held() ? find_or_query_list(handle) : nullptr;
   const bool later = list != nullptr && !list->immediate;
   if (!later) {
-    count(GPUPROF_COUNT_PASSED);
+    count_passed();
   }
   return later;
 }

@@ -111,6 +111,7 @@ constexpr Vendor::Flush kFlush = {
     .first_work = nothing,
     .set_recording = set_recording,
     .complete_pause = nullptr,
+    .note_unwanted = nullptr,
     .totals = nothing,
     .detach = detach,
 };

@@ -209,7 +209,7 @@ Pending* begin_buffer(cl_uint count, cl_command_queue* queues, cl_command_buffer
                       const cl_event* wait_list) {
   const KeepErrno keep_errno;
   if (!recording()) {
-    injection::count(GPUPROF_COUNT_PASSED);
+    count_passed();
     return nullptr;
   }
   char name[1024] = "command buffer";

@@ -101,6 +101,9 @@ void switch_recording(bool on) {
 
 // Starts or stops recording. While recording is paused or the recorder is gone, the target must pay no overhead.
 void follow_recorder() {
+  if ((control() & GPUPROF_CONTROL_UNWANTED) != 0 && vendor().note_unwanted != nullptr) {
+    vendor().note_unwanted();
+  }
   const bool wanted = service.left_ns == 0 && active();
   if (wanted != service.recording) {
     if (!wanted) {

@@ -31,6 +31,8 @@ struct Vendor {
     bool (*set_recording)(bool on);
     // Called after set_recording(false) until it returns true. May be null.
     bool (*complete_pause)();
+    // Called every few milliseconds while GPUPROF_CONTROL_UNWANTED is set. May be null.
+    void (*note_unwanted)();
     void (*totals)();  // reports the number of delivered records
     void (*detach)();  // called only in an attached process; removes all instrumentation
   };

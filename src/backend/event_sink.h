@@ -260,7 +260,7 @@ struct PlaceCount {
 struct Counters {
   uint64_t launches = 0;
   uint64_t lost[16] = {};   // the index is an enum gpuprof_loss
-  uint64_t counts[8] = {};  // the index is an enum gpuprof_count
+  uint64_t counts[9] = {};  // the index is an enum gpuprof_count
 };
 
 class EventSink {

@@ -43,13 +43,16 @@ double Slowdown::share() const {
   return std::clamp(1 - (recorded_ + std::sqrt(squares_)) / usual, 0.0, kMostSlowdown);
 }
 
-DutyCycle::DutyCycle(double percent, uint64_t seed, uint64_t now_ns)
+DutyCycle::DutyCycle(double percent, uint64_t seed, uint64_t now_ns, const DutyCost& before)
     : allowed_(kHeadroom * percent / 100),
       random_(seed),
       window_{now_ns, now_ns + kShortestSlotNs, 1},
       cycle_end_ns_(window_.end_ns),
       begun_ns_(now_ns),
       on_since_ns_(now_ns),
+      spent_ns_(before.measured_ns()),
+      cost_ns_(spent_ns_),
+      before_(before),
       slowdown_since_ns_(now_ns) {}
 
 uint64_t DutyCycle::next_ns() const {
@@ -121,7 +124,7 @@ void DutyCycle::measure_slowdown(uint64_t now_ns, const DutyCost& cost) {
 void DutyCycle::plan(uint64_t now_ns) {
   const uint64_t slot = std::uniform_int_distribution<uint64_t>(kShortestSlotNs, kLongestSlotNs)(random_);
   const auto elapsed = static_cast<double>(now_ns - begun_ns_);
-  const double debt = std::max(0.0, static_cast<double>(cost_ns_) + hidden_ns_ - allowed_ * elapsed);
+  const double debt = std::max(0.0, static_cast<double>(cost_ns_ - spent_ns_) + hidden_ns_ - allowed_ * elapsed);
   const double may_cost = std::max(allowed_ * kLeastShare, allowed_ - debt / kPayBackNs);
   const double rate = rate_ + hidden_rate_;
   double weight = 1;

@@ -53,8 +53,8 @@ class DutyCycle {
   static constexpr uint64_t kMostWeight = 1000;
 
   // `percent` limits the time that recording costs all threads of the targets together, relative to the elapsed time.
-  // The first window begins at `now_ns`.
-  DutyCycle(double percent, uint64_t seed, uint64_t now_ns);
+  // The first window begins at `now_ns`. `before` is what an earlier recording has cost.
+  DutyCycle(double percent, uint64_t seed, uint64_t now_ns, const DutyCost& before = {});
 
   // Call it at next_ns() or as soon as possible thereafter.
   void update(uint64_t now_ns, const DutyCost& cost);
@@ -76,7 +76,8 @@ class DutyCycle {
   bool on_ = true;
   uint64_t begun_ns_;
   uint64_t on_since_ns_;  // time of the last measurement, or of switching on since then
-  uint64_t cost_ns_ = 0;  // cost at the last measurement
+  uint64_t spent_ns_;     // cost of earlier recordings
+  uint64_t cost_ns_;      // cost at the last measurement, with that of earlier recordings
   double rate_ = 0;       // cost per time with recording
   Slowdown slowdown_;
   DutyCost before_;             // at the last call of measure_slowdown()

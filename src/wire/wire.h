@@ -96,6 +96,9 @@ GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_welcome) == 24, "welcome layout");
 #define GPUPROF_CONTROL_CALLS 8u /* send a CALL record for each call, and a SPAN record for each NVTX range */
 /* The recorder leaves the process (record -p): undo all instrumentation. */
 #define GPUPROF_CONTROL_RETRACT 16u
+/* The user has switched recording off, so that the launches of this time do not belong to the recording. Set only with
+ * GPUPROF_OPTION_WINDOWS. */
+#define GPUPROF_CONTROL_UNWANTED 32u
 
 /* Bits of gpuprof_options.flags. The recorder sets them before it gives the segment to the target. */
 #define GPUPROF_OPTION_LATENCY 1u /* ask the vendor's library when work was queued and submitted */
@@ -133,7 +136,8 @@ enum gpuprof_count {
   /* Not events, but times in ns. Both are 0 if launches are recorded exactly while recording is on. */
   GPUPROF_COUNT_RECORDED_NS = 6, /* in which launches were recorded, with GPUPROF_OPTION_WINDOWS */
   GPUPROF_COUNT_PASSED_NS = 7,   /* in which the launches of GPUPROF_COUNT_PASSED were made */
-  GPUPROF_COUNTS = 8
+  GPUPROF_COUNT_UNWANTED = 8,    /* launches made while GPUPROF_CONTROL_UNWANTED was set */
+  GPUPROF_COUNTS = 9
 };
 
 /* A ring buffer. The bytes [tail, head) are readable. Positions never wrap: take them modulo GPUPROF_RING_BYTES. A
@@ -152,8 +156,9 @@ struct gpuprof_ring {
   uint64_t pad2[7];
   uint64_t lost[GPUPROF_LOSS_KINDS];
   uint64_t counts[GPUPROF_COUNTS];
+  uint64_t pad3[7];
 };
-GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_ring) == 320, "ring layout");
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_ring) == 384, "ring layout");
 
 struct gpuprof_options {
   uint32_t flags;           /* GPUPROF_OPTION_* */

@@ -13,7 +13,7 @@ struct Passed {
   // Atomic:
   uint32_t counting;
   uint32_t tracing;
-  uint32_t lock;      // for first, last and last_ns
+  uint32_t lock;
   uint64_t launches;  // traced
   uint64_t kernels;   // traced
   // Guarded by the lock:
@@ -22,21 +22,34 @@ struct Passed {
   uint64_t first_ns;  // when its record came
   int64_t last;       // number of the last traced kernel; 0: none
   uint64_t last_ns;
-  uint64_t idle_ns;  // begin of the first window without kernels since then; 0: none
+  uint64_t idle_ns;       // begin of the first window without kernels since then; 0: none
+  double unwanted_share;  // share of the time before this window that the user did not want, until it has a kernel
+  double unwanted;        // kernels launched in such times
   // Used only by the service thread:
+  uint64_t unwanted_ns;     // when recording was switched off by the user, since the last window; 0: it was not
   uint64_t window_ns;       // begin of the last window
-  uint64_t window_end_ns;   // end of the last window; 0: none has ended
+  uint64_t window_end_ns;   // end of the last window, or begin of the recording
   uint64_t recorded_ns;     // length of the windows that have ended
   uint64_t window_kernels;  // `kernels` at that time
   uint64_t reported;
+  uint64_t reported_unwanted;
 };
 Passed state;
+
+void report_growth(gpuprof_count kind, double launches, uint64_t& reported) {
+  const uint64_t sum = launches > 0 ? static_cast<uint64_t>(launches) : 0;
+  if (sum > reported) {
+    count(kind, sum - reported);
+    reported = sum;
+  }
+}
 
 }  // namespace
 
 void begin_passed(bool attached) {
   state = {};
   state.attached = attached;
+  state.window_end_ns = now_ns();
   store_relaxed(&state.counting, 1U);
 }
 
@@ -45,9 +58,16 @@ void set_tracing(bool on) {
   if (on && !tracing()) {
     state.window_ns = now;
     state.window_kernels = load_relaxed(&state.kernels);
-    if (state.window_end_ns != 0) {
-      count(GPUPROF_COUNT_PASSED_NS, now - state.window_end_ns);
+    const uint64_t wanted_ns = (state.unwanted_ns == 0 ? now : state.unwanted_ns) - state.window_end_ns;
+    const uint64_t passed_ns = now - state.window_end_ns;
+    if (state.recorded_ns != 0) {
+      count(GPUPROF_COUNT_PASSED_NS, wanted_ns);
     }
+    if (state.unwanted_ns != 0 && passed_ns != 0 && try_lock_bounded(&state.lock)) {
+      state.unwanted_share = 1 - static_cast<double>(wanted_ns) / static_cast<double>(passed_ns);
+      unlock(&state.lock);
+    }
+    state.unwanted_ns = 0;
   } else if (!on && tracing()) {
     state.window_end_ns = now;
     state.recorded_ns += now - state.window_ns;
@@ -74,6 +94,10 @@ void note_traced_kernel(int64_t number) {
     state.first_ns = state.first_ns == 0 ? now_ns() : state.first_ns;
   }
   if (number > state.last) {
+    if (state.unwanted_share > 0 && (state.last != 0 || !state.attached)) {
+      state.unwanted += state.unwanted_share * static_cast<double>(number - state.last - 1);
+    }
+    state.unwanted_share = 0;
     state.last = number;
     state.last_ns = now_ns();
     state.idle_ns = 0;
@@ -95,24 +119,29 @@ void report_passed(bool last) {
   const uint64_t newest_ns = state.last_ns;
   // If a window without kernels followed, the launches are assumed to have ended halfway before it, else to have gone
   // on.
-  const uint64_t end_ns = state.idle_ns > newest_ns ? newest_ns + (state.idle_ns - newest_ns) / 2 : now_ns();
+  uint64_t end_ns = state.idle_ns > newest_ns ? newest_ns + (state.idle_ns - newest_ns) / 2 : now_ns();
+  end_ns = state.unwanted_ns == 0 ? end_ns : std::max(newest_ns, std::min(end_ns, state.unwanted_ns));
+  const double unwanted = state.unwanted;
   unlock(&state.lock);
   if (newest == 0 || kernels == 0) {
     return;
   }
   const auto known = static_cast<double>(newest - first + 1);
-  double others = known + static_cast<double>(state.attached ? 0 : first - 1) - static_cast<double>(kernels);
+  double others = known + static_cast<double>(state.attached ? 0 : first - 1) - static_cast<double>(kernels) - unwanted;
   // Records come in batches, so the known kernels were launched in at least the time of the windows.
   const uint64_t known_ns = std::max(newest_ns - first_ns, state.recorded_ns);
   if (last && known_ns != 0) {
     others += known * static_cast<double>(end_ns - newest_ns) / static_cast<double>(known_ns);
   }
   // Copies and fills have no numbers, and are assumed to be as frequent as among the traced launches.
-  const double launches = others * static_cast<double>(load_relaxed(&state.launches)) / static_cast<double>(kernels);
-  const uint64_t passed = launches > 0 ? static_cast<uint64_t>(launches) : 0;
-  if (passed > state.reported) {
-    count(GPUPROF_COUNT_PASSED, passed - state.reported);
-    state.reported = passed;
+  const double ratio = static_cast<double>(load_relaxed(&state.launches)) / static_cast<double>(kernels);
+  report_growth(GPUPROF_COUNT_PASSED, others * ratio, state.reported);
+  report_growth(GPUPROF_COUNT_UNWANTED, unwanted * ratio, state.reported_unwanted);
+}
+
+void note_unwanted() {
+  if (state.unwanted_ns == 0 && !tracing()) {
+    state.unwanted_ns = now_ns();
   }
 }
 

@@ -16,6 +16,9 @@ void set_tracing(bool on);
 void note_traced_launch();
 void note_traced_kernel(int64_t number);
 
+// The user has switched recording off. Launches until the next window count as GPUPROF_COUNT_UNWANTED.
+void note_unwanted();
+
 // Adds the launches since the last report to GPUPROF_COUNT_PASSED. Call it at the end of each window. `last`: there
 // will be no more records, so the launches since the last recorded kernel are estimated by the rate before it.
 void report_passed(bool last);

@@ -42,6 +42,12 @@ void print_facts(const ProfileInfo& info, Page& page) {
   }
 }
 
+void print_estimate(const ProfileInfo& info, Page& page) {
+  if (const std::string text = info.estimate_text(); !text.empty()) {
+    page.clauses("all " + text, "");
+  }
+}
+
 // Prints that the recording covers only a window of the run, or that the profile is only a subset of a recording.
 void print_part(const ProfileInfo& info, Page& page) {
   if (const std::string window = analyze::recording_window(info.meta); !window.empty()) {
@@ -161,6 +167,7 @@ void print_headline(const Summary& summary, Page& page) {
 void print_head(const Summary& summary, Page& page) {
   print_facts(summary.info, page);
   print_losses(summary.info, page);
+  print_estimate(summary.info, page);
   print_part(summary.info, page);
   print_window(summary, page);
   print_devices(summary.devices, page);

@@ -279,7 +279,7 @@ void Channel::set_up(const ChannelOptions& options, std::string_view backend, So
               // The segment is zeroed, so the text ends with NUL.
               std::min(options.nvtx_range.size(), kMaxNvtxRange));
   store(segment.control,
-        (options.enabled ? GPUPROF_CONTROL_ENABLED : 0u) |
+        (options.enabled ? GPUPROF_CONTROL_ENABLED : 0u) | (options.wanted ? 0u : GPUPROF_CONTROL_UNWANTED) |
             (options.launch_records || options.stacks ? GPUPROF_CONTROL_LAUNCH_RECORDS : 0u) |
             (options.calls ? GPUPROF_CONTROL_CALLS : 0u),
         std::memory_order_release);
@@ -509,6 +509,11 @@ void Channel::set_stacks(bool stacks, bool hold) {
 void Channel::set_enabled(bool enabled) {
   options_.enabled = enabled;
   set_control(GPUPROF_CONTROL_ENABLED, enabled);
+}
+
+void Channel::set_wanted(bool wanted) {
+  options_.wanted = wanted || !options_.duty_cycle;
+  set_control(GPUPROF_CONTROL_UNWANTED, !options_.wanted);
 }
 
 void Channel::request_retract() {

@@ -34,6 +34,7 @@ struct ChannelOptions {
   // New processes wait in the handshake until release().
   bool hold = false;
   bool enabled = true;  // targets record from the start
+  bool wanted = true;   // see set_wanted()
   bool calls = false;   // targets send CALL and SPAN records
   // Targets send the times at which work was queued and submitted.
   bool latency = false;
@@ -99,6 +100,8 @@ class Channel {
 
   // Switches recording on or off in connected processes and in those that connect later.
   void set_enabled(bool enabled);
+  // With a duty cycle: whether the user wants to record now. Otherwise launches do not count as those between windows.
+  void set_wanted(bool wanted);
 
   // Asks attached libraries to leave their processes. all_retracted() is true once they have.
   void request_retract();

@@ -15,12 +15,14 @@ RecordingWindows::RecordingWindows(const RecordingSwitch::Options& options, doub
       channel_(channel),
       sources_(sources),
       correlator_(correlator) {
+  channel_.set_wanted(switch_.on());
   if (switch_.on()) {
     switch_on(start_ns);
   }
 }
 
 void RecordingWindows::update(uint64_t now_ns, const DutyCost& cost) {
+  cost_ = cost;
   if (switch_.update(now_ns)) {
     apply();
   } else if (duty_ && !given_up_ && now_ns >= duty_->next_ns()) {
@@ -57,8 +59,9 @@ void RecordingWindows::apply() {
 
 void RecordingWindows::switch_on(uint64_t now_ns) {
   if (max_overhead_ > 0) {
-    duty_.emplace(max_overhead_, std::random_device()(), now_ns);
+    duty_.emplace(max_overhead_, std::random_device()(), now_ns, cost_);
   }
+  channel_.set_wanted(true);
   correlator_.open_window(now_ns, 1);
   channel_.set_enabled(!given_up_);
   sources_.set_recording(true);
@@ -71,6 +74,7 @@ void RecordingWindows::switch_off() {
   const uint64_t now_ns = monotonic_ns();
   correlator_.close_window(duty_ ? std::min(now_ns, duty_->window().end_ns) : now_ns);
   duty_.reset();
+  channel_.set_wanted(false);
 }
 
 void RecordingWindows::follow_duty(uint64_t now_ns, const DutyCost& cost) {

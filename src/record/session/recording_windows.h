@@ -40,6 +40,7 @@ class RecordingWindows {
 
   RecordingSwitch switch_;
   double max_overhead_;
+  DutyCost cost_;
   std::optional<DutyCycle> duty_;  // with a limit, while the user wants to record
   Channel& channel_;
   LocalSources& sources_;

@@ -42,6 +42,13 @@ class Overhead(rig.RuntimeTest):
         self.assertEqual(profile.of("SHARE") + profile.of("IDLE"), [])
 
     @rig.requires("opencl")
+    def test_launches_before_the_delay_are_not_estimated(self):
+        profile, stderr = self.record_loop("1", "--delay", "400ms")
+        coverage = profile.coverage()
+        self.assertEqual(coverage["launches"] + coverage["between_windows"], MADE, stderr)
+        self.assertLess(coverage["represented"], 0.95 * MADE, stderr)
+
+    @rig.requires("opencl")
     def test_latency_and_timeline_have_the_launches_in_windows(self):
         profile, _ = self.record_loop("1", "--latency", "--timeline")
         launches = profile.coverage()["launches"]
@@ -97,7 +104,7 @@ class Overhead(rig.RuntimeTest):
         self.gpuprof("flame", "--svg", svg, "-i", self.profile_path)
         with open(svg, encoding="utf-8") as file:
             self.assertIn(NOTICE, file.read())
-        for command in (("report", "--json"), ("export", "--format", "json"), ("export", "--format", "csv"),
+        for command in (("report",), ("report", "--json"), ("export", "--format", "json"), ("export", "--format", "csv"),
                         ("export", "--format", "speedscope")):
             with self.subTest(command=command):
                 self.assertIn(NOTICE, self.gpuprof("-q", *command, "-i", self.profile_path))

@@ -170,6 +170,18 @@ def overhead_budget(matrix):
     require_between(0.4, sites[0] / sum(sites), 0.6, f"share of the first of {sites}")
 
 
+@row(5, "overhead-budget-delay")
+def overhead_budget_delay(matrix):
+    """With --max-overhead, launches before the end of --delay belong to no estimate."""
+    matrix.need_stacks()
+    begun = time.monotonic()
+    recording = matrix.record(matrix.platform.many(), "--max-overhead", "0.1", "--delay", "2s")
+    share = 1 - 2 / (time.monotonic() - begun)
+    represented = recording.profile.coverage()["represented"]
+    require_between(0, represented / recording.expect["records"], (1 + share) / 2, "share of the launches in the estimate")
+    return f"{100 * represented / recording.expect['records']:.1f}%, of the time {100 * share:.1f}%"
+
+
 @row(5, "burst-counted", only="mock")
 def burst_counted(matrix):
     """If records come faster than they can be sent, each lost record is counted."""

@@ -53,12 +53,13 @@ CoverageCounts SourceCoverage::sum_up(const backend::Counters& counters) const {
   sum[CoverageCount::without_record] = rest;
   const uint64_t launches = sum[CoverageCount::launches];
   sum[CoverageCount::unsampled] = std::min(counters.counts[GPUPROF_COUNT_UNSAMPLED], launches);
-  sum[CoverageCount::between_windows] = saturating_add(counters.counts[GPUPROF_COUNT_PASSED], early);
+  const uint64_t passed = saturating_add(counters.counts[GPUPROF_COUNT_PASSED], early);
+  sum[CoverageCount::between_windows] = saturating_add(passed, counters.counts[GPUPROF_COUNT_UNWANTED]);
   if (sum[CoverageCount::weighted] > 0) {
     // Of the launches between windows, the same share had work of its own as of the recorded ones. A target's counters
     // may be false.
     const uint64_t matched = sum[CoverageCount::matched];
-    const profile::Uint128 between = profile::Uint128{sum[CoverageCount::between_windows]} * matched;
+    const profile::Uint128 between = profile::Uint128{passed} * matched;
     const auto had_work = static_cast<uint64_t>(between / std::max(launches, uint64_t{1}));
     sum[CoverageCount::represented] = saturating_add(had_work, matched);
   }
