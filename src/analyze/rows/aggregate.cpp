@@ -133,7 +133,7 @@ class Aggregator {
     }
     std::vector<Estimates::Known> known;
     for (const Row& row : result_.rows) {
-      known.push_back({result_.work(row).process, row.weight.ns});
+      known.push_back({result_.work(row).process, row.weight.ns, row.weight.count});
     }
     result_.estimates.finish(known, launch_scale_);
   }
@@ -322,7 +322,7 @@ class Aggregator {
 
   void add_details(const Row& row, const p::Gpu& r) {
     if (is_limited_) {
-      result_.estimates.add_work(static_cast<size_t>(&row - result_.rows.data()), r.slice, r.sum_ns);
+      result_.estimates.add_work(static_cast<size_t>(&row - result_.rows.data()), r.slice, r.sum_ns, r.count);
     }
     if (measures_gpu()) {
       const uint64_t ns = options_.slices == Measure::gpu ? r.sum_ns : 0;

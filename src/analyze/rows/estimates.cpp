@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "analyze/rows/totals.h"
 #include "base/student_t.h"
@@ -11,6 +12,12 @@ namespace {
 
 constexpr double kAbove = 0.025;  // probability beyond each end of the interval
 constexpr int kUsual = 20;        // the interval of work in so many blocks is right, however few of all blocks they are
+
+// A float has 24 bits.
+bool is_close(double sum, uint64_t known) {
+  constexpr double kRounding = 1e-3;
+  return std::abs(sum - static_cast<double>(known)) <= kRounding * static_cast<double>(known);
+}
 
 // Joins neighbouring blocks, so that each block covers twice as many slices.
 template <typename Blocks>
@@ -30,19 +37,21 @@ size_t Estimates::block_of(uint64_t slice) {
     for (auto& [process, launches] : launches_) {
       join_pairs(launches.blocks);
     }
-    for (size_t row = 0; row < blocks_.size() / kBlocks; ++row) {
-      join_pairs(blocks_of(row));
+    for (size_t row = 0; row < blocks_.size() / (2 * kBlocks); ++row) {
+      join_pairs(blocks_of(row, 0));
+      join_pairs(blocks_of(row, 1));
     }
   }
   return slice / width_;
 }
 
-void Estimates::add_work(size_t row, uint64_t slice, uint64_t ns) {
-  if (blocks_.size() < (row + 1) * kBlocks) {
-    blocks_.resize((row + 1) * kBlocks);
+void Estimates::add_work(size_t row, uint64_t slice, uint64_t ns, uint64_t count) {
+  if (blocks_.size() < 2 * (row + 1) * kBlocks) {
+    blocks_.resize(2 * (row + 1) * kBlocks);
   }
   const size_t block = block_of(slice);
-  blocks_of(row)[block] += static_cast<float>(ns);
+  blocks_of(row, 0)[block] += static_cast<float>(ns);
+  blocks_of(row, 1)[block] += static_cast<float>(count);
 }
 
 void Estimates::add(const profile::Weighted& line) {
@@ -65,8 +74,22 @@ std::vector<double> Estimates::uncounted_shares() const {
   return shares;
 }
 
+double Estimates::subtract_launches(std::span<float> blocks, const Launches& launches, double scale,
+                                    std::span<const double> shares) {
+  const double sum = std::accumulate(blocks.begin(), blocks.end(), 0.0);
+  const auto count = static_cast<double>(std::popcount(launches.active));
+  // One block tells nothing about the differences between blocks. Then all of its work counts as uncertain.
+  const double ratio = count > 1 ? sum / launches.sum : 0;
+  const double spread = count == 0 ? 0 : count > 1 ? std::sqrt(count / (count - 1)) : 1;  // 0: the row is exact
+  for (size_t i = 0; i < kBlocks; ++i) {
+    const double residual = (blocks[i] - ratio * launches.blocks[i]) * scale * spread;
+    blocks[i] = static_cast<float>(residual * std::sqrt(shares[i]));
+  }
+  return sum;
+}
+
 void Estimates::finish(std::span<const Known> rows, const LaunchScale& scale) {
-  blocks_.resize(rows.size() * kBlocks);
+  blocks_.resize(2 * rows.size() * kBlocks);
   for (auto& [process, launches] : launches_) {
     for (size_t i = 0; i < kBlocks; ++i) {
       launches.sum += launches.blocks[i];
@@ -75,30 +98,22 @@ void Estimates::finish(std::span<const Known> rows, const LaunchScale& scale) {
   }
   const std::vector<double> shares = uncounted_shares();
   for (size_t row = 0; row < rows.size(); ++row) {
-    const std::span<float> blocks = blocks_of(row);
-    double sum = 0;
+    const std::span<float> counts = blocks_of(row, 1);
     uint64_t seen = 0;
     for (size_t i = 0; i < kBlocks; ++i) {
-      sum += blocks[i];
-      seen |= uint64_t{blocks[i] > 0} << i;
+      seen |= uint64_t{counts[i] > 0} << i;
     }
-    constexpr double kRounding = 1e-3;
-    const auto known = static_cast<double>(rows[row].ns);
-    if (std::abs(sum - known) > kRounding * known) {
+    const Known& known = rows[row];
+    const Launches& launches = launches_[known.process];
+    const double factor = scale.of(known.process);
+    const double ns = subtract_launches(blocks_of(row, 0), launches, factor, shares);
+    const double count = subtract_launches(counts, launches, factor, shares);
+    if (!is_close(ns, known.ns) || !is_close(count, known.count)) {
       seen_.clear();
       return;
     }
     seen_.push_back(seen);
-    const Launches& launches = launches_[rows[row].process];
     active_.push_back(launches.active);
-    const auto count = static_cast<double>(std::popcount(launches.active));
-    // One block tells nothing about the differences between blocks. Then all of its time counts as uncertain.
-    const double ratio = count > 1 ? sum / launches.sum : 0;
-    const double spread = count == 0 ? 0 : count > 1 ? std::sqrt(count / (count - 1)) : 1;  // 0: the row is exact
-    const double factor = scale.of(rows[row].process) * spread;
-    for (size_t i = 0; i < kBlocks; ++i) {
-      blocks[i] = static_cast<float>((blocks[i] - ratio * launches.blocks[i]) * factor * std::sqrt(shares[i]));
-    }
   }
 }
 
@@ -106,12 +121,23 @@ void Uncertainty::add(const Estimates& estimates, size_t row) {
   if (row >= estimates.seen_.size()) {
     return;  // the rows are exact, or their margins are unknown
   }
-  residuals_.resize(Estimates::kBlocks);
-  for (size_t i = 0; i < Estimates::kBlocks; ++i) {
-    residuals_[i] += estimates.blocks_[row * Estimates::kBlocks + i];
+  residuals_.resize(2 * Estimates::kBlocks);
+  for (size_t i = 0; i < residuals_.size(); ++i) {
+    residuals_[i] += estimates.blocks_[row * residuals_.size() + i];
   }
   seen_ |= estimates.seen_[row];
   active_ |= estimates.active_[row];
+}
+
+uint64_t Uncertainty::half_width(size_t measure) const {
+  double squares = 0;
+  for (size_t i = 0; i < Estimates::kBlocks; ++i) {
+    const double residual = residuals_[measure * Estimates::kBlocks + i];
+    squares += residual * residual;
+  }
+  constexpr double kMost = 9e18;
+  const double t = student_t_quantile(kAbove, std::popcount(active_) - 1);
+  return static_cast<uint64_t>(std::llround(std::min(std::sqrt(squares) * t, kMost)));
 }
 
 std::optional<Margin> Uncertainty::margin() const {
@@ -119,15 +145,8 @@ std::optional<Margin> Uncertainty::margin() const {
   if (blocks < 2) {
     return std::nullopt;
   }
-  double squares = 0;
-  for (const double residual : residuals_) {
-    squares += residual * residual;
-  }
-  const double ns = std::sqrt(squares) * student_t_quantile(kAbove, blocks - 1);
-  constexpr double kMost = 9e18;
   const int seen = std::popcount(seen_);
-  return Margin{.ns = static_cast<uint64_t>(std::llround(std::min(ns, kMost))),
-                .is_rare = seen < kUsual && 2 * seen < blocks};
+  return Margin{.ns = half_width(0), .count = half_width(1), .is_rare = seen < kUsual && 2 * seen < blocks};
 }
 
 }  // namespace gpuprof::analyze

@@ -1,7 +1,7 @@
-// Computes how exact the GPU times of a recording with --max-overhead are. Such a recording knows random windows only.
-// A sum of it is a ratio estimate: the GPU time per launch in the windows, times all launches of the process. Its
-// variance follows from blocks of time (Cochran, Sampling Techniques, 3rd edition, section 6.4): the residual of a
-// block is its GPU time, less the time that its launches would have taken at the mean ratio.
+// Computes how exact the GPU times and counts of a recording with --max-overhead are. Such a recording knows random
+// windows only. A sum of it is a ratio estimate: the GPU time per launch in the windows, times all launches of the
+// process. Its variance follows from blocks of time (Cochran, Sampling Techniques, 3rd edition, section 6.4): the
+// residual of a block is its GPU time, less the time that its launches would have taken at the mean ratio.
 #pragma once
 
 #include <bit>
@@ -24,14 +24,15 @@ class Estimates {
   static constexpr size_t kBlocks = 64;
 
   // `row` is an index into Aggregate::rows.
-  void add_work(size_t row, uint64_t slice, uint64_t ns);
+  void add_work(size_t row, uint64_t slice, uint64_t ns, uint64_t count);
   void add(const profile::Weighted& line);
   // A window with this weight began in the slice.
   void add_window(uint64_t slice, uint64_t weight);
 
   struct Known {
     profile::ProcessId process{};
-    uint64_t ns = 0;  // sum of the row, before scaling
+    uint64_t ns = 0;  // sums of the row, before scaling
+    uint64_t count = 0;
   };
   // Call it once, after all lines. Element i of `rows` describes row i. Finds no margins if the sums of add_work()
   // differ from `rows`, because the times of some lines are unknown then.
@@ -47,10 +48,16 @@ class Estimates {
 
   size_t block_of(uint64_t slice);
   [[nodiscard]] std::vector<double> uncounted_shares() const;
-  [[nodiscard]] std::span<float> blocks_of(size_t row) { return {&blocks_[row * kBlocks], kBlocks}; }
+  // Replaces the sums of a row in each block by residuals. Returns the sum of all blocks.
+  static double subtract_launches(std::span<float> blocks, const Launches& launches, double scale,
+                                  std::span<const double> shares);
+  // `measure` 0 is the GPU time, 1 the count.
+  [[nodiscard]] std::span<float> blocks_of(size_t row, size_t measure) {
+    return {&blocks_[(2 * row + measure) * kBlocks], kBlocks};
+  }
 
   uint64_t width_ = 1;         // slices per block
-  std::vector<float> blocks_;  // GPU time of each row in each block; after finish(): residuals
+  std::vector<float> blocks_;  // GPU time and count of each row in each block; after finish(): residuals
   std::map<profile::ProcessId, Launches> launches_;
   std::vector<double> windows_ = std::vector<double>(kBlocks);   // number of windows that began in each block
   std::vector<double> recorded_ = std::vector<double>(kBlocks);  // sums of 1 / weight of these windows
@@ -59,8 +66,10 @@ class Estimates {
   std::vector<uint64_t> active_;  // the process launched work in this block
 };
 
+// Half the widths of 95% intervals.
 struct Margin {
-  uint64_t ns = 0;       // half the width of a 95% interval
+  uint64_t ns = 0;
+  uint64_t count = 0;
   bool is_rare = false;  // the interval may be wrong, because few windows have this work
 };
 
@@ -72,6 +81,8 @@ class Uncertainty {
   [[nodiscard]] std::optional<Margin> margin() const;
 
  private:
+  [[nodiscard]] uint64_t half_width(size_t measure) const;
+
   std::vector<double> residuals_;
   uint64_t seen_ = 0;
   uint64_t active_ = 0;

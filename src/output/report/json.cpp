@@ -35,6 +35,7 @@ static_assert(static_cast<size_t>(analyze::Origin::none) + 1 == kOrigins.size())
 void put_margin(const std::optional<analyze::Margin>& margin, JsonObject& object) {
   if (margin) {
     object.number("margin_ns", margin->ns);
+    object.number("margin_count", margin->count);
     object.flag("rare", margin->is_rare);
   }
 }

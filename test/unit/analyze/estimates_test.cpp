@@ -49,6 +49,7 @@ class Program {
 struct Recording {
   std::string profile;
   Times truth{};
+  Times counts{};
 };
 
 // Records one of `weight` slots of random length.
@@ -75,6 +76,7 @@ Recording record_windows(uint64_t seed, uint64_t weight, uint64_t length_ns) {
     const Launch launch = program.next(now);
     ++represented;
     made.truth[launch.kernel] += launch.ns;
+    ++made.counts[launch.kernel];
     if (now >= begin && now < end) {
       auto& [count, ns] = rows[{begin / kSliceNs, launch.kernel}];
       count += weight;
@@ -106,6 +108,10 @@ Recording record_windows(uint64_t seed, uint64_t weight, uint64_t length_ns) {
   return made;
 }
 
+uint64_t distance(uint64_t a, uint64_t b) {
+  return a > b ? a - b : b - a;
+}
+
 Summary summary_of_windows(const std::string& profile) {
   auto reader = test::open_text(profile, false);
   REQUIRE(reader);
@@ -120,6 +126,7 @@ Summary summary_of_windows(const std::string& profile) {
 TEST_CASE("the true times lie in 95% of the intervals") {
   std::array<int, kKernels + 1> right{};  // the last element counts the total
   std::array<int, kKernels + 1> known{};
+  int right_counts = 0;
   double bias = 0;
   constexpr int kRuns = 200;
   for (int run = 0; run < kRuns; ++run) {
@@ -129,13 +136,16 @@ TEST_CASE("the true times lie in 95% of the intervals") {
       REQUIRE(margin);
       if (!margin->is_rare) {
         ++known[which];
-        right[which] += (truth > estimate ? truth - estimate : estimate - truth) <= margin->ns ? 1 : 0;
+        right[which] += distance(truth, estimate) <= margin->ns ? 1 : 0;
       }
     };
     uint64_t total = 0;
     for (const SummaryLine& line : summary.work) {
       const auto kernel = static_cast<size_t>(line.work[0] - 'a');
       judge(kernel, made.truth[kernel], line.weight.ns, line.margin);
+      if (kernel == 1) {
+        right_counts += distance(made.counts[1], line.weight.count) <= line.margin->count ? 1 : 0;
+      }
     }
     for (const uint64_t ns : made.truth) {
       total += ns;
@@ -147,6 +157,8 @@ TEST_CASE("the true times lie in 95% of the intervals") {
   CHECK(std::abs(bias / kRuns) < 0.01);
   int all_right = 0;
   int all_known = 0;
+  CHECK(right_counts >= kRuns * 92 / 100);
+  CHECK(right_counts <= kRuns * 98 / 100);
   CHECK(known[0] == kRuns);
   CHECK(known[1] == kRuns);
   for (const size_t which : {0, 1, 2, 4}) {
