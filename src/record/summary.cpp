@@ -46,7 +46,7 @@ void add_lines(const Phrases& phrases, std::vector<std::string>& lines) {
   }
 }
 
-// Also lists launches without GPU work if no reason explains them. They lower the coverage in the same line, and "lost
+// Also lists launches without GPU work if the reasons do not explain all of them. They lower the coverage in the same line, and "lost
 // nothing" beside a coverage below 100% would be a contradiction.
 Phrases losses(const SummaryFacts& facts) {
   Phrases phrases;
@@ -54,7 +54,7 @@ Phrases losses(const SummaryFacts& facts) {
     phrases.push_back(fmt::format("{} {}", reason, count));
   }
   if (const uint64_t launches = facts.totals.coverage[CoverageCount::without_record];
-      launches > 0 && !facts.counts_only && profile::lost_gpu_work(facts.totals.lost, 0) == 0) {
+      launches > profile::lost_gpu_work(facts.totals.lost, 0) && !facts.counts_only) {
     phrases.push_back("the GPU work of " + counted(launches, "launch"));
   }
   if (phrases.empty()) {

@@ -103,6 +103,8 @@ TEST_CASE("launches without a GPU record are lost work, in the summary and in th
   facts.totals.lost["unfinished"] = 157;  // the same work
   CHECK(
       has(shown(facts), "coverage 84.30%, LOST unfinished 157\nincomplete: 157 (15.70%) launches without GPU work\n"));
+  facts.totals.lost = {{"unfinished", 2}};
+  CHECK(has(shown(facts), "LOST unfinished 2, the GPU work of 157 launches"));
 }
 
 TEST_CASE("work without a stack because of --max-overhead lowers the coverage, with its reason") {
