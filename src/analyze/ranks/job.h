@@ -91,7 +91,7 @@ class Job {
   [[nodiscard]] uint64_t begin_ns(uint64_t block) const { return begin_slice(block) * interval_ns_; }
   [[nodiscard]] uint64_t blocks() const { return blocks_; }
   [[nodiscard]] uint64_t collectives() const { return collectives_; }
-  // True: collectives are GPU work. False: they are CPU waits, or there are none.
+  // Returns whether collectives are GPU work, and not CPU waits.
   [[nodiscard]] bool collectives_on_gpu() const { return collectives_on_gpu_; }
   [[nodiscard]] uint64_t without_rank() const { return without_rank_; }
   [[nodiscard]] uint64_t lost() const { return lost_; }
