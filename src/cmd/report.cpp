@@ -65,9 +65,11 @@ class Report : public Command {
       json_ ? output::report_json(summary, out) : output::report_text(summary, shape_, out);
     });
     RETURN_IF_ERROR(written);
-    RETURN_IF_ERROR(coverage_.check(rows->info));
+    if (Status covered = coverage_.check(rows->info); !covered) {
+      return after_report(std::move(covered).error());
+    }
     if (has_nothing) {
-      return no_gpu_work(rows->info, rows->tables);
+      return after_report(no_gpu_work(rows->info, rows->tables));
     }
     return 0;
   }
@@ -98,6 +100,14 @@ class Report : public Command {
     shape_.width = shape_.width != 0 ? shape_.width : terminal_width(kReportWidth);
     shape_.colors = terminal_colors();
     return {};
+  }
+
+  // Replaces a hint to run `gpuprof report`, because that has just run.
+  static Error after_report(Error error) {
+    if (error.hint.starts_with("`gpuprof report`")) {
+      error.hint = "the report shows what this recording saw and missed";
+    }
+    return error;
   }
 
   [[nodiscard]] Error nothing_matches() const {

@@ -66,7 +66,7 @@ std::vector<std::string> recording_differences(std::span<const RunFacts* const> 
     if ((*shortest)->window_ns > 0 && (*shortest)->window_ns < (*longest)->window_ns - (*longest)->window_ns / 20) {
       differences.push_back("the recordings have different lengths: " + duration_text((*shortest)->window_ns) + " (" +
                             escaped((*shortest)->file) + ") and " + duration_text((*longest)->window_ns) + " (" +
-                            escaped((*longest)->file) + "), so compare rates instead of times");
+                            escaped((*longest)->file) + "), so only rates can be compared, not totals");
     }
   }
   return differences;

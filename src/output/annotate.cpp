@@ -72,7 +72,7 @@ class Listing {
     if (!line.empty()) {
       put(line);
     }
-    if (stalls.without_lines > 0) {
+    if (kernel_.can_have_lines && stalls.without_lines > 0) {
       put(without_lines_text(stalls.without_lines, stalls.samples, stalls.without_in_zebins));
     }
   }

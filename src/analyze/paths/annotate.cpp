@@ -162,6 +162,7 @@ std::vector<AnnotatedKernel> annotate(const Aggregate& rows, const AnnotateOptio
     // stalls.kernel would dangle, because its text belongs to the local variable `kernels`.
     annotated.back().stalls.kernel = {};
     annotated.back().name = samples->first;
+    annotated.back().can_have_lines = rows.info.kind != ProfileKind::stall_samples || !annotated.back().lines.empty();
   }
   return annotated;
 }

@@ -42,6 +42,7 @@ struct AnnotatedKernel {
   std::vector<size_t> roots;         // lines that are not inlined, sorted by file and line
   std::vector<SampledInstruction> without_lines;
   uint64_t without_place = 0;
+  bool can_have_lines = true;  // false: imported samples never have source lines
 };
 
 struct AnnotateOptions {

@@ -304,6 +304,7 @@ uint64_t Job::usual_collectives() const {
 // that time. Otherwise these waits count as collectives.
 void Job::assign_collective_waits() {
   const bool on_gpu = collectives_ > 0;
+  collectives_on_gpu_ = on_gpu;
   const auto settle = [on_gpu](RankCell& cell) {
     (on_gpu ? cell.waits : cell.collective) += cell.meetings_ns;
     cell.collectives += on_gpu ? 0 : cell.meetings;

@@ -32,7 +32,7 @@ struct RankCell {           // sums of a rank in one block of time, in ns
   uint64_t busy = 0;        // GPU work without collectives
   uint64_t floor = 0;       // like `busy`, but counts each work item with the shortest time of its kind in its slice
   uint64_t collective = 0;  // GPU work of collectives; without such GPU work, the CPU's waits in collectives
-  uint64_t waits = 0;       // time for which the CPU waited for the GPU, except in collectives
+  uint64_t waits = 0;       // time for which the CPU waited for the GPU, except in `collective`
   uint64_t idle = 0;
   uint64_t collectives = 0;
   // Number of CPU waits in collectives; finish() counts them as collectives or as ordinary waits.
@@ -91,6 +91,8 @@ class Job {
   [[nodiscard]] uint64_t begin_ns(uint64_t block) const { return begin_slice(block) * interval_ns_; }
   [[nodiscard]] uint64_t blocks() const { return blocks_; }
   [[nodiscard]] uint64_t collectives() const { return collectives_; }
+  // Returns whether collectives are GPU work, and not CPU waits.
+  [[nodiscard]] bool collectives_on_gpu() const { return collectives_on_gpu_; }
   [[nodiscard]] uint64_t without_rank() const { return without_rank_; }
   [[nodiscard]] uint64_t lost() const { return lost_; }
   // Which subset of a profile the records are; empty for a complete profile.
@@ -151,6 +153,7 @@ class Job {
   uint64_t blocks_ = 0;
   uint64_t interval_ns_ = 0;
   uint64_t collectives_ = 0;
+  bool collectives_on_gpu_ = false;
   uint64_t without_rank_ = 0;
   uint64_t lost_ = 0;
   bool has_idle_ = false;

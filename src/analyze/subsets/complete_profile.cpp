@@ -26,27 +26,29 @@ std::optional<uint32_t> pid_of(std::string_view key) {
   return error == std::errc() && end != last && *end == '.' ? std::optional(pid) : std::nullopt;
 }
 
+// Sets a member of RowOwner, unless the id is 0.
+template <typename Id>
+void set_unless_0(Id id, std::optional<Id>& member) {
+  if (index(id) != 0) {
+    member = id;
+  }
+}
+
 template <typename R>
 RowOwner belongs_to(const R& r, const CompleteProfile& whole) {
   RowOwner row;
   if constexpr (requires { r.work; }) {
-    const p::Work* const work = whole.tables().work(r.work);
-    if (index(r.work) != 0) {  // 0: an IDLE record after which no work was launched
-      row.work = r.work;
-      row.process = work == nullptr ? p::ProcessId{} : work->process;
-      row.device = work == nullptr ? p::DeviceId{} : work->device;
+    set_unless_0(r.work, row.work);
+    if (const p::Work* const work = whole.tables().work(r.work)) {
+      set_unless_0(work->process, row.process);
+      set_unless_0(work->device, row.device);
     }
   }
   if constexpr (requires { r.process; }) {
-    row.process = r.process;
-  }
-  if constexpr (std::is_same_v<R, p::Loss> || std::is_same_v<R, p::Coverage>) {
-    if (index(r.process) == 0) {
-      row.process.reset();  // a LOSS or COVERAGE record describes the whole recording
-    }
+    set_unless_0(r.process, row.process);
   }
   if constexpr (requires { r.device; }) {
-    row.device = r.device;
+    set_unless_0(r.device, row.device);
   }
   if constexpr (requires { r.ustack; }) {
     row.ustack = r.ustack;

@@ -57,8 +57,7 @@ class CompleteProfile {
   uint64_t interval_ns_ = 0;
 };
 
-// The fields of a row that decide which subset it belongs to. nullopt: rows of this kind lack the field. An id of 0:
-// for example, the row has no process.
+// The fields of a row that decide which subset it belongs to. nullopt: the row lacks the field. Ids are never 0.
 struct RowOwner {
   std::optional<profile::WorkId> work;
   std::optional<profile::ProcessId> process;

@@ -101,8 +101,13 @@ std::optional<Filter::Answer> Filter::ask(Aspect aspect, const RowOwner& row) {
     case Aspect::time:
       return row.slice ? std::optional(is_of_time(*row.slice) ? Answer::yes : Answer::no) : std::nullopt;
     case Aspect::process:
-    case Aspect::rank:
-      return row.process ? std::optional(ask_process(aspect, *row.process)) : std::nullopt;
+    case Aspect::rank: {
+      const p::Process* const process = row.process ? whole_.tables().process(*row.process) : nullptr;
+      if (process == nullptr || (aspect == Aspect::rank && index(process->rank) == 0)) {
+        return std::nullopt;
+      }
+      return ask_process(aspect, *process);
+    }
     case Aspect::device: {
       if (!row.device) {
         return std::nullopt;
@@ -132,18 +137,14 @@ Filter::Answer Filter::known_or(Aspect aspect, uint32_t id, const Takes& takes) 
   return known[id] == 2 ? Answer::yes : Answer::no;
 }
 
-Filter::Answer Filter::ask_process(Aspect aspect, p::ProcessId id) {
-  const p::Process* const process = whole_.tables().process(id);
-  if (process == nullptr) {
-    return Answer::no;
-  }
-  return known_or(aspect, index(id), [&] {
+Filter::Answer Filter::ask_process(Aspect aspect, const p::Process& process) {
+  return known_or(aspect, index(process.id), [&] {
     const p::Tables& tables = whole_.tables();
     if (aspect == Aspect::rank) {
-      return analyze::has(*conditions_.ranks, whole_number(tables.text(process->rank)));
+      return analyze::has(*conditions_.ranks, whole_number(tables.text(process.rank)));
     }
-    return conditions_.pid ? process->pid == *conditions_.pid
-                           : conditions_.process_name->matches(std::string(tables.text(process->name)));
+    return conditions_.pid ? process.pid == *conditions_.pid
+                           : conditions_.process_name->matches(std::string(tables.text(process.name)));
   });
 }
 
@@ -197,7 +198,10 @@ Error Filter::nothing() const {
     return {"the profile holds no records to filter", "`gpuprof report` shows what the profile contains", kExitNothing};
   }
   if (conditions_.inverted) {
-    return {"nothing is left: all work matches " + text_of(conditions_.words, false), "leave out --not", kExitNothing};
+    const std::string unknown = left_out();
+    return {"nothing is left: all work matches " + text_of(conditions_.words, false) +
+                (unknown.empty() ? "" : ", or lacks a field that the filter tests: " + unknown),
+            "leave out --not", kExitNothing};
   }
   for (size_t i = 0; i < kAspects; ++i) {
     if (conditions_.has(static_cast<Aspect>(i)) && matched_.at(i) == 0) {

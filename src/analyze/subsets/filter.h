@@ -65,7 +65,7 @@ class Filter {
   std::optional<Answer> ask(Aspect aspect, const RowOwner& row);
   template <typename Takes>
   Answer known_or(Aspect aspect, uint32_t id, const Takes& takes);
-  Answer ask_process(Aspect aspect, profile::ProcessId id);
+  Answer ask_process(Aspect aspect, const profile::Process& process);
   Answer ask_work(Aspect aspect, profile::WorkId id);
   [[nodiscard]] bool is_of_time(uint64_t slice) const;
   [[nodiscard]] std::vector<profile::Window> kept_windows() const;

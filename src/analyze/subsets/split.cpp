@@ -87,24 +87,24 @@ Status Split::take(const p::Record& record) {
   }
   auto part = key ? part_of(*key) : rest();
   RETURN_IF_ERROR(part);
-  if (const auto* gpu = std::get_if<p::Gpu>(&record); gpu != nullptr && owner.process) {
-    uint64_t& sum = gpu_counts_[*owner.process][key];
+  if (const auto* gpu = std::get_if<p::Gpu>(&record); gpu != nullptr) {
+    uint64_t& sum = gpu_counts_[owner.process.value_or(p::ProcessId{})][key];
     sum = saturating_add(sum, gpu->count);
   }
   return (*part)->add(record);
 }
 
 std::optional<uint64_t> Split::key_of(const RowOwner& row) const {
-  const auto none_for_0 = [](uint64_t id) { return id == 0 ? std::nullopt : std::optional(id); };
   switch (by_) {
     case SplitBy::process:
-      return row.process ? none_for_0(index(*row.process)) : std::nullopt;
+      return row.process ? std::optional<uint64_t>(index(*row.process)) : std::nullopt;
     case SplitBy::rank: {
       const p::Process* const process = row.process ? whole_.tables().process(*row.process) : nullptr;
-      return process == nullptr ? std::nullopt : none_for_0(index(process->rank));
+      return process == nullptr || index(process->rank) == 0 ? std::nullopt
+                                                             : std::optional<uint64_t>(index(process->rank));
     }
     case SplitBy::device:
-      return row.device ? none_for_0(index(*row.device)) : std::nullopt;
+      return row.device ? std::optional<uint64_t>(index(*row.device)) : std::nullopt;
     case SplitBy::time:
       break;
   }

@@ -48,8 +48,12 @@ std::vector<Fact> backend_facts() {
 // Warns of GPUPROF_ variables that have no effect, because a user who set one expects an effect.
 std::vector<Fact> environment_facts() {
   std::vector<Fact> facts;
-  for (const Error& remark : record::check_environment(record::own_environment(), backend::make_all())) {
+  const std::vector<std::string> environment = record::own_environment();
+  for (const Error& remark : record::check_environment(environment, backend::make_all())) {
     facts.push_back({"variable", State::limited, remark.message, remark.hint});
+  }
+  for (const std::string& name : record::unknown_variables(environment)) {
+    facts.push_back({"variable", State::info, escaped(name) + " is not a gpuprof variable and is ignored", ""});
   }
   if (facts.empty()) {
     facts.push_back({"variables", State::ok, "no GPUPROF_ variable is misspelt or has an invalid value", ""});

@@ -84,7 +84,7 @@ std::string headline(const Judgement& judgement) {
   }
   const size_t faster = count_of(judgement, Finding::What::kernel, Verdict::faster);
   const size_t excused = count_of(judgement, Finding::What::kernel, Verdict::excused);
-  return std::string("PASS: nothing is slower") + (faster > 0 ? ", " + kernels(faster) + " faster" : "") +
+  return std::string("PASS: nothing is proven slower") + (faster > 0 ? ", " + kernels(faster) + " faster" : "") +
          (excused > 0 ? ", " + kernels(excused) + " excused" : "");
 }
 

@@ -1,8 +1,9 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,29 @@ constexpr size_t kChange = 10;
 constexpr size_t kPercent = 8;
 constexpr size_t kWide = 100;      // in narrower lines, the columns for launches and duration are omitted
 constexpr size_t kLeastName = 24;  // minimum width of a name, even if the line then becomes too long
+
+// Returns "before -> after" in at most `width` characters. If it is too long, cuts off the words with which both begin,
+// and then cuts both sides.
+std::string arrow_text(std::string before, std::string after, size_t width) {
+  constexpr std::string_view kArrow = " -> ";
+  constexpr std::string_view kCut = "... ";
+  width -= kArrow.size();
+  if (utf8_length(before) + utf8_length(after) > width) {
+    const auto differ = std::mismatch(before.begin(), before.end(), after.begin(), after.end()).first;
+    const auto same = static_cast<size_t>(differ - before.begin());
+    const size_t words = same == 0 ? 0 : before.rfind(' ', same - 1) + 1;  // 0 if the first words differ
+    if (words > kCut.size()) {
+      before.replace(0, words, kCut);
+      after.replace(0, words, kCut);
+    }
+    const size_t half = width / 2;
+    const size_t longest_old = width - std::min(utf8_length(after), half);
+    const size_t longest_new = width - std::min(utf8_length(before), longest_old);
+    before = cut_middle(before, longest_old);
+    after = cut_middle(after, longest_new);
+  }
+  return before.append(kArrow).append(after);
+}
 
 class Text {
  public:
@@ -63,8 +87,11 @@ class Text {
     const auto known = [](const std::string& text) {
       return text.empty() ? "not known" : shown_name(shown_ends(text));
     };
-    std::string text = before == after ? known(before) : known(before) + " -> " + known(after);
-    out_ += std::string(what) + cut_middle(text, std::max(options_.width, kLeastName) - 9) + "\n";
+    const size_t width_left = std::max(options_.width, kLeastName) - 9;
+    out_ += what +
+            (before == after ? cut_middle(known(before), width_left)
+                             : arrow_text(known(before), known(after), width_left)) +
+            "\n";
   }
 
   static std::string files_text(std::span<const RunFacts* const> runs) {
@@ -118,25 +145,21 @@ class Text {
     return sum / static_cast<double>(std::max<size_t>(runs.size(), 1));
   }
 
-  // Writes the rate of launched GPU time, if one side was recorded longer than the other. Work that was launched in a
-  // window counts in full, even if it ran after the window. So the rate is that of launching, and not how busy the
-  // devices were.
+  // Writes the rate of launched GPU time or of counts, if one side was recorded longer than the other. Work that was
+  // launched in a window counts in full, even if it ran after the window. So the rate is that of launching, and not how
+  // busy the devices were.
   void write_rates(double old_ns, double new_ns) {
     constexpr double kSimilar = 0.05;
-    if (!lines_.timed || old_ns <= 0 || new_ns <= 0 || std::abs(new_ns / old_ns - 1) <= kSimilar) {
+    if (old_ns <= 0 || new_ns <= 0 || std::abs(new_ns / old_ns - 1) <= kSimilar) {
       return;
     }
-    const double before = static_cast<double>(lines_.total.before.value) / old_ns;
-    const double after = static_cast<double>(lines_.total.after.value) / new_ns;
-    out_ += "recorded " + mean_duration_text(old_ns) + " -> " + mean_duration_text(new_ns) +
-            "\nrate     launched per second: " + mean_duration_text(before * 1e9) + " -> " +
-            mean_duration_text(after * 1e9) + " of GPU time";
-    if (before > 0) {
-      char change[32];
-      std::snprintf(change, sizeof change, " (%+.1f%%)", 100 * (after / before - 1));
-      out_ += change;
-    }
-    out_ += "\n";
+    const double before = 1e9 * static_cast<double>(lines_.total.before.value) / old_ns;
+    const double after = 1e9 * static_cast<double>(lines_.total.after.value) / new_ns;
+    out_ += "recorded " + mean_duration_text(old_ns) + " -> " + mean_duration_text(new_ns) + "\nrate     ";
+    out_ += lines_.timed ? "launched per second: " + mean_duration_text(before) + " -> " + mean_duration_text(after) +
+                               " of GPU time"
+                         : fmt::format("{} per second: {:.1f} -> {:.1f}", lines_.counted(), before, after);
+    out_ += before > 0 ? fmt::format(" ({:+.1f}%)\n", 100 * (after / before - 1)) : "\n";
   }
 
   [[nodiscard]] std::string spread(const compare::SideCost& side) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,13 @@ struct RanksView {
   size_t top = 16;                 // number of ranks in the table; 0: all
   size_t width = 80;
 };
+
+// The time from a rank's first work to its last. Idle time before and after that is not part of the job.
+struct RankSpan {
+  uint64_t ns = 0;
+  uint64_t idle_ns = 0;  // idle time of a device, averaged over the rank's devices
+};
+RankSpan span_of(const analyze::JobRank& rank, uint64_t block_ns);
 
 void ranks_text(const RanksView& view, TextStream& out);
 void ranks_json(const RanksView& view, TextStream& out);  // Writes one object, described by docs/schema/ranks.json.

@@ -55,15 +55,17 @@ void put_laggard(const RanksView& view, const analyze::LaggingRank& one, TextStr
   json_array(one.host, object.key("host"), put);
 }
 
-void put_rank(const analyze::JobRank& rank, TextStream& stream) {
+void put_rank(const analyze::JobRank& rank, uint64_t block_ns, TextStream& stream) {
+  const RankSpan span = span_of(rank, block_ns);
   JsonObject object(stream.text());
   object.text("rank", rank.name);
   object.text("host", rank.host);
+  object.number("time_ns", span.ns);
   object.number("gpu_ns", rank.total.busy);
   object.number("collective_ns", rank.total.collective);
   object.number("collectives", rank.total.collectives);
   object.number("wait_ns", rank.total.waits);
-  object.number("idle_ns", rank.total.idle);
+  object.number("idle_ns", span.idle_ns);
   stream.checkpoint();
 }
 
@@ -87,7 +89,8 @@ void ranks_json(const RanksView& view, TextStream& stream) {
     object.number("collectives", job.collectives());
     json_array(verdict.laggards, object.key("laggards"),
                [&](const analyze::LaggingRank& one) { put_laggard(view, one, stream); });
-    json_array(job.ranks(), object.key("ranks"), [&](const analyze::JobRank& rank) { put_rank(rank, stream); });
+    json_array(job.ranks(), object.key("ranks"),
+               [&](const analyze::JobRank& rank) { put_rank(rank, job.block_ns(), stream); });
     json_array(view.notes, object.key("notes"), [&](const std::string& note) { stream.text() += json_string(note); });
   }
   stream.text() += "\n";

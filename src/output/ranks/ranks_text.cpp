@@ -25,33 +25,12 @@ std::string share_text(double share) {
   return text;
 }
 
-std::string rank_share_of(uint64_t part, uint64_t whole) {
-  return whole == 0 ? "-" : share_text(static_cast<double>(part) / static_cast<double>(whole));
+std::string signed_share_text(double share) {
+  return (share < 0 ? "" : "+") + share_text(share);
 }
 
-// The time from a rank's first work to its last. Idle time before and after that is not part of the job.
-struct Span {
-  uint64_t ns = 0;
-  uint64_t idle_ns = 0;  // idle time of a device, averaged over the rank's devices
-};
-
-// The profile counts idle time in the block in which it ends, so idle time that exceeds the block's length belongs to
-// earlier blocks. Idle time before the first block is not part of the job: the device waited for the program to start.
-Span span_of(const JobRank& rank, uint64_t block_ns) {
-  const auto works = [](const analyze::RankCell& cell) { return cell.busy + cell.collective + cell.waits > 0; };
-  const auto first = std::find_if(rank.cells.begin(), rank.cells.end(), works);
-  auto cell = std::find_if(rank.cells.rbegin(), rank.cells.rend(), works).base();
-  const uint64_t devices = std::max<uint64_t>(1, rank.idle_devices.size());
-  Span span;
-  uint64_t carried = 0;
-  while (cell > first) {
-    --cell;
-    const uint64_t idle = cell->idle / devices + carried;
-    carried = idle - std::min(idle, block_ns);
-    span.idle_ns += idle - carried;
-    span.ns += block_ns;
-  }
-  return span;
+std::string rank_share_of(uint64_t part, uint64_t whole) {
+  return whole == 0 ? "-" : share_text(static_cast<double>(part) / static_cast<double>(whole));
 }
 
 std::string fit(const std::string& text, size_t most) {
@@ -117,6 +96,13 @@ void print_table(const RanksView& view, TextStream& out) {
   }
   if (shown.size() < ranks.size()) {
     text += "... and " + count_text(ranks.size() - shown.size()) + " more: --top 0 shows all\n";
+  }
+  if (view.verdict.by_collectives && view.job.has_waits() && !view.job.collectives_on_gpu()) {
+    text += "waits: without the waits in collectives\n";
+  }
+  if (view.job.has_idle()) {
+    text += "idle: average of the rank's devices from its first work to its last";
+    text += view.verdict.by_collectives ? ", without CPU waits in collectives\n" : "\n";
   }
 }
 
@@ -191,8 +177,10 @@ void print_laggard(const RanksView& view, const LaggingRank& one, TextStream& ou
   out.append("  " + std::string(view.verdict.by_collectives ? "time before collectives" : "GPU time") + ", per " +
              unit + ": " + duration_text(static_cast<uint64_t>(lag.own_ns)) + " against " +
              duration_text(static_cast<uint64_t>(lag.others_ns)) + " of the others (median)" +
-             (lag.waited_for ? ", +" : "\n  minimum GPU work per collective: +") + share_text(lag.effect) + "; noise " +
-             share_text(lag.noise) + (lag.by_work && lag.waited_for ? " of GPU work" : "") + "\n");
+             (lag.others_ns > 0 ? ", " + signed_share_text(lag.own_ns / lag.others_ns - 1) : "") + "\n  " +
+             (lag.waited_for ? "median of the differences in each " + unit : "minimum GPU work per collective") +
+             ": +" + share_text(lag.effect) + "; noise " + share_text(lag.noise) +
+             (lag.by_work && lag.waited_for ? " of GPU work" : "") + "\n");
   if (view.verdict.by_collectives) {
     out.append("  time in collectives: " + share_text(one.collective_share) + " against " +
                share_text(one.others_collective_share) + "\n");
@@ -215,6 +203,25 @@ void print_laggard(const RanksView& view, const LaggingRank& one, TextStream& ou
 }
 
 }  // namespace
+
+// The profile counts idle time in the block in which it ends, so idle time that exceeds the block's length belongs to
+// earlier blocks. Idle time before the first block is not part of the job: the device waited for the program to start.
+RankSpan span_of(const JobRank& rank, uint64_t block_ns) {
+  const auto works = [](const analyze::RankCell& cell) { return cell.busy + cell.collective + cell.waits > 0; };
+  const auto first = std::find_if(rank.cells.begin(), rank.cells.end(), works);
+  auto cell = std::find_if(rank.cells.rbegin(), rank.cells.rend(), works).base();
+  const uint64_t devices = std::max<uint64_t>(1, rank.idle_devices.size());
+  RankSpan span;
+  uint64_t carried = 0;
+  while (cell > first) {
+    --cell;
+    const uint64_t idle = cell->idle / devices + carried;
+    carried = idle - std::min(idle, block_ns);
+    span.idle_ns += idle - carried;
+    span.ns += block_ns;
+  }
+  return span;
+}
 
 double own_share(const RanksView& view, const analyze::RankCell& cell, uint64_t ns) {
   if (ns == 0) {

@@ -20,6 +20,7 @@ using analyze::PathFrame;
 constexpr size_t kBetween = 2;  // number of blanks between a name and its location
 constexpr std::string_view kIndent = "          ";
 constexpr std::string_view kLeftOutBefore = "      ... ";
+constexpr std::string_view kLeftOutAfter = " ...";
 constexpr size_t kLeastPathWidth = 20;
 static_assert(kIndent.size() == kLeftOutBefore.size());
 
@@ -35,7 +36,7 @@ std::vector<PathFrame> telling(std::vector<PathFrame> frames) {
   return kept.empty() ? frames : kept;
 }
 
-// Returns true if omitted frames are counted in a separate line. A short report marks the next frame with "..."
+// Returns true if omitted frames are counted in a separate line. A short report marks the frame beside them with "..."
 // instead.
 bool counts_left_out(const Page& page) {
   return page.detail().frames == Detail().frames;
@@ -98,8 +99,10 @@ std::vector<bool> chosen(const std::vector<PathFrame>& frames, const Page& page)
 // One line of a path. Its text is made when it is needed, because a path may have 65536 frames with long names.
 struct Line {
   size_t frame = 0;
-  size_t left_out = 0;            // number of omitted frames, if this line reports an omission
-  bool follows_left_out = false;  // true: frames before this one were omitted, and no line reports that
+  size_t left_out = 0;  // number of omitted frames, if this line reports an omission
+  // True: frames before this one, or all frames after it, were omitted, and no line reports that.
+  bool follows_left_out = false;
+  bool precedes_left_out = false;
 };
 
 struct LineText {
@@ -133,6 +136,9 @@ std::vector<Line> lines_of(const std::vector<PathFrame>& frames, const Page& pag
       lines.emplace_back();
     }
     ++lines.back().left_out;
+  }
+  if (!counts && !lines.empty()) {
+    lines.back().precedes_left_out = !shown.back();
   }
   return lines;
 }
@@ -169,16 +175,17 @@ void print_frames(const analyze::CallPath& path, Page& page) {
       continue;
     }
     const PathFrame& frame = frames[line.frame];
-    const LineText shown = frame_line(frame, width_left, page);
+    const size_t width = width_left - (line.precedes_left_out ? kLeftOutAfter.size() : 0);
+    const LineText shown = frame_line(frame, width, page);
     text += shown.name;
     if (!shown.location.empty()) {
       const size_t used = utf8_length(shown.name);
       const size_t location = utf8_length(shown.location);
-      const size_t aligned = location < width_left && names + location <= width_left ? names : 0;
+      const size_t aligned = location < width && names + location <= width ? names : 0;
       text.append(std::max(aligned, used + kBetween) - used, ' ');
-      text +=
-          page.full() ? shown.location : cut_front(shown.location, width_left - std::min(width_left, used + kBetween));
+      text += page.full() ? shown.location : cut_front(shown.location, width - std::min(width, used + kBetween));
     }
+    text += line.precedes_left_out ? kLeftOutAfter : "";
     frame.origin == Origin::own ? page.line(text) : page.dim_line(text);
   }
 }

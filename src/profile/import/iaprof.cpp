@@ -165,7 +165,7 @@ bool IaprofForm::take_kind(std::string_view kind, IaprofFields& in, bool& known)
   if (kind == "insn_text") return take_field(&FileOrigin::instruction, in);
   if (kind == "kernel") return take_kernel(in);
   if (kind == "interval_start" || kind == "interval") return take_interval(kind, in);
-  if (kind == "interval_end" || kind == "shader_type" || kind == "frame") return true;
+  if (kind == "interval_end" || kind == "shader_type" || kind == "frame" || kind == "metric") return true;
   known = false;
   return false;
 }

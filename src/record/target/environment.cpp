@@ -92,6 +92,20 @@ std::vector<Error> check_environment(std::span<const std::string> environment,
   return remarks;
 }
 
+std::vector<std::string> unknown_variables(std::span<const std::string> environment) {
+  const std::vector<backend::Variable> ours = all_variables();
+  std::vector<std::string> unknown;
+  for (const std::string& entry : environment) {
+    const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
+    const bool is_ours =
+        std::any_of(ours.begin(), ours.end(), [name](const auto& variable) { return variable.name == name; });
+    if (name.starts_with(kVariablePrefix) && !is_ours && similar_variable(name, ours).empty()) {
+      unknown.emplace_back(name);
+    }
+  }
+  return unknown;
+}
+
 std::vector<std::string> own_environment() {
   std::vector<std::string> entries;
   for (char** entry = environ; *entry != nullptr; ++entry) {

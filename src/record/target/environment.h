@@ -16,6 +16,9 @@ namespace gpuprof::record {
 std::vector<Error> check_environment(std::span<const std::string> environment,
                                      const std::vector<std::unique_ptr<backend::Backend>>& backends);
 
+// Returns the names of variables GPUPROF_... that gpuprof ignores, and that check_environment() does not report.
+std::vector<std::string> unknown_variables(std::span<const std::string> environment);
+
 std::vector<std::string> own_environment();
 
 }  // namespace gpuprof::record

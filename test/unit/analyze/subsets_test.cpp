@@ -334,6 +334,35 @@ TEST_CASE("a filtered profile names its filter and the records that it left out"
   CHECK(part_text(test::read_all(*one).info.meta) == "only what matches --rank 0");
 }
 
+TEST_CASE("a filter drops and counts a record without the field that it tests, with and without --not") {
+  std::string job = kJob;
+  const std::string wait = "WORK;3;2;9;0;0;0;0;0;2;0;sync;6;0\n";
+  job.replace(job.find(wait), wait.size(), "WORK;3;2;9;0;0;0;0;0;0;0;sync;6;0\n");  // no device
+  job.replace(job.find("PROCESS;2;9;1;0;2;0;4;0"), 23, "PROCESS;2;9;1;0;2;0;0;0");  // no rank
+  Conditions device;
+  device.devices = NumberRanges{{0, 0}};
+  device.words.at(static_cast<size_t>(Aspect::device)) = "--device 0";
+  Conditions process;
+  process.pid = 9;
+  process.words.at(static_cast<size_t>(Aspect::process)) = "--process 9";
+  for (const bool inverted : {false, true}) {
+    device.inverted = inverted;
+    const auto of_device = filtered(job, device);
+    REQUIRE(of_device);
+    CHECK(of_device->find("\nHOST;") == std::string::npos);
+    CHECK(contains_line(*of_device, "META;filter.left_out;COVERAGE 3, HOST 1, SPAN 1"));
+  }
+  CHECK(filtered(job, process)->find("\nHOST;") != std::string::npos);  // it has a process
+  Conditions rank = rank_conditions(0);
+  CHECK(contains_line(*filtered(job, rank),
+                      "META;filter.left_out;COVERAGE 2, EUSTALL 1, GPU 1, HOST 1, IDLE 1, SHARE 1, SPAN 1"));
+  rank.inverted = true;
+  const auto none = filtered(job, rank);
+  REQUIRE(!none);
+  CHECK(none.error().message.starts_with("nothing is left: all work matches --rank 0, or lacks a field"));
+  CHECK(parts_of(job, SplitBy::device).at("rest").find("\nHOST;") != std::string::npos);
+}
+
 TEST_CASE("a filter that matches nothing names the condition that failed") {
   const auto none = filtered(kJob, rank_conditions(5));
   REQUIRE(!none);
@@ -435,7 +464,8 @@ TEST_CASE("a filter that keeps only idle time fails") {
   none_left.inverted = true;
   const auto none = filtered(job, none_left);
   REQUIRE(!none);
-  CHECK(none.error().message == "nothing is left: all work matches --rank 0");
+  CHECK(none.error().message ==
+        "nothing is left: all work matches --rank 0, or lacks a field that the filter tests: IDLE 1");
   CHECK(none.error().exit_code == kExitNothing);
 }
 

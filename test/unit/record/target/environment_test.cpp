@@ -30,6 +30,12 @@ TEST_CASE("valid or unrelated variables cause no remarks") {
             .empty());
 }
 
+TEST_CASE("a variable that gpuprof does not know and does not report is listed") {
+  const std::vector<std::string> environment{"GPUPROF_FOO=1", "GPUPROF_UNWIND_CACHE=/x", "GPUPROF_UNWIND_CACHES=/x",
+                                             "FOO=2", "GPUPROF_TOKEN=y"};
+  CHECK(gpuprof::record::unknown_variables(environment) == std::vector<std::string>{"GPUPROF_FOO"});
+}
+
 TEST_CASE("a misspelt variable is reported with the closest known one") {
   CHECK(message_on("GPUPROF_CUPTI_FLUSH=50").find("did you mean GPUPROF_CUPTI_FLUSH_MS?") != std::string::npos);
   CHECK(message_on("GPUPROF_FLUSH_MS=50").find("did you mean GPUPROF_CUPTI_FLUSH_MS?") != std::string::npos);
