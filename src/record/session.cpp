@@ -130,6 +130,7 @@ class Session {
       log::warn(remark.message, remark.hint);
     }
     if (attachment_.is_wanted()) {
+      unrecorded_.emplace(attached_libraries(backends_), static_cast<pid_t>(options_.attach_pid), false);
       return attachment_.begin(options_, backends_, *channel_, stacks_);
     }
     Status ready = injection_.prepare(backends_, *channel_, stacks_.engine.get(), user_, options_.preserve_environment);

@@ -120,11 +120,24 @@ std::vector<ExpectedLibrary> expected_libraries(const backend::Backends& chosen,
   return libraries;
 }
 
+std::vector<ExpectedLibrary> attached_libraries(const backend::Backends& chosen) {
+  std::vector<ExpectedLibrary> libraries;
+  for (const auto& backend : chosen) {
+    const backend::Descriptor& what = backend->descriptor();
+    if (!what.vendor_library.empty()) {
+      libraries.push_back(
+          {what.name, std::string(what.vendor_library), std::string(backend->library().file_name), ""});
+    }
+  }
+  return libraries;
+}
+
 UnrecordedProcesses::UnrecordedProcesses(std::vector<ExpectedLibrary> libraries, pid_t root, bool devices,
                                          std::string proc)
     : libraries_(std::move(libraries)),
       root_(root),
       devices_(devices),
+      attached_(!libraries_.empty() && libraries_.front().variable.empty()),
       proc_(std::move(proc)),
       own_program_(link_text(AT_FDCWD, (proc_ + "/self/exe").c_str())) {}
 
@@ -174,6 +187,7 @@ void UnrecordedProcesses::examine(pid_t pid, uint64_t now_ns, const IsConnected&
   }
   Known& known = known_[pid];
   known.seen = true;
+  bool is_new = false;
   if (known.interval_ns != 0 && known.program == process.program) {
     if (now_ns < known.next_ns) {
       return;
@@ -182,8 +196,13 @@ void UnrecordedProcesses::examine(pid_t pid, uint64_t now_ns, const IsConnected&
   } else {
     known.program = process.program;
     known.interval_ns = kFirstIntervalNs;
+    // Between fork() and exec(), a child still has the mappings of the attached process.
+    is_new = attached_;
   }
   known.next_ns = now_ns + known.interval_ns;
+  if (is_new) {
+    return;
+  }
   process.name = read_text(process.folder.get(), "comm", 64);
   process.name.erase(std::min(process.name.find('\n'), process.name.size()));
   if (unreadable) {
@@ -241,6 +260,12 @@ UnrecordedProcesses::Finding UnrecordedProcesses::missing(const Process& process
   if (library.injection.empty()) {
     return {.text = {"has loaded " + vendor + ", but --backend has switched the backend " + library.backend + " off",
                      "add " + library.backend + " to --backend, or leave --backend out"}};
+  }
+  if (library.variable.empty()) {
+    return {.certain = true,
+            .text = {"is a child of the recorded process and has loaded " + vendor + ", but " + library.backend +
+                         " records nothing of it",
+                     "start the program with gpuprof record -- COMMAND, which records child processes, too"}};
   }
   const std::string what =
       "has loaded " + vendor + " without gpuprof's library, so " + library.backend + " records nothing of it: ";

@@ -1,5 +1,6 @@
-// Finds processes of the command that use a GPU without gpuprof's injection library. Also finds the reason: for
-// example, a wrapper cleared the environment, or the process has another root directory.
+// Finds processes of the command, or children of an attached process, that use a GPU without gpuprof's injection
+// library. Also finds the reason: for example, a wrapper cleared the environment, or the process has another root
+// directory.
 #pragma once
 
 #include <sys/types.h>
@@ -24,11 +25,15 @@ struct ExpectedLibrary {
   std::string vendor;  // prefix of the vendor library's file name
   // Path of the injection library; empty: the user has switched the backend off by --backend.
   std::string injection;
-  std::string variable;
+  std::string variable;  // empty: the injection library was loaded only into an attached process, by ptrace
 };
 
 // `chosen`: the recording's backends. Call it when they have prepared `env`.
 std::vector<ExpectedLibrary> expected_libraries(const backend::Backends& chosen, const backend::LaunchEnv& env);
+
+// Returns the libraries to expect in the children of an attached process. They inherit the injection library only by a
+// fork after the attachment.
+std::vector<ExpectedLibrary> attached_libraries(const backend::Backends& chosen);
 
 class UnrecordedProcesses {
  public:
@@ -70,6 +75,7 @@ class UnrecordedProcesses {
   std::vector<ExpectedLibrary> libraries_;
   pid_t root_;
   bool devices_;
+  bool attached_;
   std::string proc_;
   std::string own_program_;
   std::unordered_map<pid_t, Known> known_;

@@ -20,6 +20,17 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
+# Its child is another program that loads OpenCL.
+WITH_CHILD = """
+import subprocess, sys
+import pyopencl
+pyopencl.get_platforms()
+print("ready", flush=True)
+sys.stdin.readline()
+sys.exit(subprocess.run([sys.argv[1], "--launches", "3000"], stdout=subprocess.DEVNULL).returncode)
+"""
+
+
 class Attach(rig.RuntimeTest):
     def attach(self, pid, profile):
         recorder = subprocess.Popen([rig.GPUPROF, "record", "--timeline", "-p", str(pid), "-o", profile],
@@ -51,6 +62,19 @@ class Attach(rig.RuntimeTest):
         self.assertIn("no GPU times", stderr)
         self.assertIn("launches are only counted, without GPU times: the process uses opencl", stderr)
         self.assertIn("warning: no effect without gpuprof's library in the process: --timeline\n", stderr)
+
+    @rig.requires("opencl", "pyopencl", "ebpf")
+    def test_a_child_that_is_not_recorded_is_named(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            target = subprocess.Popen([rig.pyopencl_python(), "-c", WITH_CHILD, rig.EXAMPLE], stdin=subprocess.PIPE,
+                                      stdout=subprocess.PIPE, text=True)
+            self.assertEqual(target.stdout.readline(), "ready\n")
+            recorder = self.attach(target.pid, os.path.join(scratch, "attached.txt"))
+            target.communicate("go\n", timeout=120)
+            _, stderr = recorder.communicate(timeout=60)
+        self.assertEqual((target.returncode, recorder.returncode), (0, 0), stderr)
+        self.assertRegex(stderr, r"warning: process \d+ \(example_opencl\) is a child of the recorded process and has loaded "
+                                 r"libOpenCL\.so\.1\S*, but opencl records nothing of it\n")
 
     @rig.requires("ebpf")
     def test_a_process_without_opencl_is_refused(self):

@@ -145,6 +145,20 @@ class OpenClExample(rig.RuntimeTest):
             self.assertEqual(sum(map(int, row[7::2])), int(row[2]), "the buckets hold all values")
 
     @rig.requires("opencl")
+    def test_latency_and_timeline_agree_on_when_a_call_starts(self):
+        for engine in rig.stack_engines():
+            with self.subTest(engine=engine):
+                profile, _ = self.record(self.TARGET, options=["--latency", "--timeline", "--stacks", engine])
+                starts = {row[4]: int(row[5]) for row in profile.of("CALL")}
+                gpu = [row for row in profile.of("EVENT") if profile.works[row[0]].op == "kernel"]
+                sums = {phase: sum(int(row[3]) for row in profile.of("LATENCY")
+                                   if row[1] == phase and profile.works[row[0]].op == "kernel")
+                        for phase in ("call_to_queued", "call_to_start")}
+                self.assertEqual(len(gpu), 3 * LAUNCHES)
+                self.assertEqual(sums["call_to_start"], sum(int(row[2]) - starts[row[1]] for row in gpu))
+                self.assertEqual(sums["call_to_queued"], sum(int(row[4]) - starts[row[1]] for row in gpu))
+
+    @rig.requires("opencl")
     def test_min_coverage_fails_below_its_limit(self):
         self.record(self.TARGET, options=["--min-coverage", "100"])
         _, stderr = self.record(self.TARGET, options=["--min-coverage", "50", "--stacks", "none"], expect=3)

@@ -392,6 +392,7 @@ TEST_CASE("the timeline has every event, call and range") {
   rig.launch(1, 77);
   rig.correlator.on_gpu_op(Rig::kernel(1));
   rig.correlator.on_call(1, {.correlation = 1, .start_ns = 4990, .end_ns = 5010, .name_id = 2, .tid = 5});
+  rig.correlator.on_call(1, {.correlation = 2, .start_ns = 7000, .end_ns = 7010, .name_id = 2, .tid = 5});
   rig.correlator.on_span(1, {.start_ns = 4000, .end_ns = 6000, .range = 4, .tid = 5});
   rig.launch(GPUPROF_CORRELATION_HOST | 9, 77);
   rig.correlator.on_host_op(sync(9, 5000, 5400));
@@ -400,7 +401,9 @@ TEST_CASE("the timeline has every event, call and range") {
   REQUIRE(batch.events.size() == 2);
   CHECK(batch.events[0].correlation == 1);
   CHECK(batch.events[0].end_ns == 10'000);
-  REQUIRE(batch.calls.size() == 1);
+  REQUIRE(batch.calls.size() == 2);
+  CHECK(batch.calls[0].call.start_ns == 5000);  // the launch's time, as in latencies
+  CHECK(batch.calls[1].call.start_ns == 7000);  // its launch is unknown
   CHECK(rig.told(batch.calls[0].stack) == 77);  // the call's work arrived before its stack
   CHECK(rig.names.at(index(batch.calls[0].call.function)) == "cudaStreamSynchronize");
   REQUIRE(batch.spans.size() == 1);

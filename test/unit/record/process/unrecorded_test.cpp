@@ -56,6 +56,16 @@ class FakeProc {
     processes.look(1, [connected](pid_t) { return connected; });
     return processes.messages(nothing_recorded);
   }
+  // As in a recording of the running process 1. `programs`: the program of its child 30 at each look.
+  std::vector<Error> look_attached(const std::vector<std::string>& programs) {
+    UnrecordedProcesses processes({{"opencl", "libOpenCL.so", "libgpuprof_opencl.so", ""}}, 1, false, folder_);
+    uint64_t now_ns = 1;
+    for (const std::string& program : programs) {
+      set_link(30, program);
+      processes.look(now_ns += 10'000'000'000, [](pid_t) { return false; });
+    }
+    return processes.messages(false);
+  }
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
 
  private:
@@ -118,6 +128,22 @@ TEST_CASE("processes with the injection library are not reported") {
   proc.set_link(30, "/usr/bin/gpuprof");  // a helper of the recorder, or a target before its exec
   proc.write(30, "maps", kOpenCl);
   CHECK(proc.look(true).empty());
+}
+
+TEST_CASE("children of an attached process are reported, unless they are on the way to exec or have the library") {
+  FakeProc proc;
+  proc.children(1, "30 ");
+  proc.process(30, 0, "app", kOpenCl, variables({}));
+  const auto messages = proc.look_attached({"/usr/bin/app", "/usr/bin/app"});
+  REQUIRE(messages.size() == 1);
+  CHECK(messages[0].message ==
+        "process 30 (app) is a child of the recorded process and has loaded libOpenCL.so.1.0.0, but opencl records "
+        "nothing of it");
+  CHECK(mentions(messages[0].hint, "gpuprof record -- COMMAND"));
+  CHECK(proc.look_attached({"/usr/bin/app"}).empty());
+  CHECK(proc.look_attached({"/usr/bin/app", "/usr/bin/other"}).empty());
+  proc.write(30, "maps", kOpenCl + line("7f0000002", "/memfd:gpuprof/libgpuprof_opencl.so (deleted)"));
+  CHECK(proc.look_attached({"/usr/bin/app", "/usr/bin/app"}).empty());
 }
 
 TEST_CASE("a library that the process cannot see, or cannot load, is the reason") {
