@@ -296,6 +296,7 @@ void LaunchScale::apply(Aggregate& rows) const {
     scale(row.weight, of_memory ? 1 : of(work.process));
     rows.host_total += row.weight;
   }
+  rows.slices.scale([this](p::ProcessId process) { return of(process); });
   // These sums do not know their processes.
   const double mean = p::launch_scale(static_cast<double>(rows.total.count), static_cast<double>(before.count));
   for (uint64_t* sum : {&rows.info.gpu_records, &rows.info.with_stack, &rows.queue_total_ns}) {
