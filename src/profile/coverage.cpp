@@ -30,6 +30,11 @@ uint64_t sum_of(const std::map<std::string, uint64_t>& losses, Missing what) {
   return lost;
 }
 
+uint64_t rounded(long double value) {
+  constexpr long double kMost = 9e18L;  // fits 64 bits
+  return static_cast<uint64_t>(std::llroundl(std::min(value, kMost)));
+}
+
 }  // namespace
 
 std::string_view word(CoverageCount what) {
@@ -60,10 +65,16 @@ uint64_t with_weight(uint64_t lost, uint64_t matched, uint64_t weighted) {
   if (weighted == 0 || matched == 0) {
     return lost;
   }
-  constexpr long double kMost = 9e18L;  // fits 64 bits
-  const long double sum =
-      static_cast<long double>(lost) * static_cast<long double>(weighted) / static_cast<long double>(matched);
-  return static_cast<uint64_t>(std::llroundl(std::min(sum, kMost)));
+  return rounded(static_cast<long double>(lost) * static_cast<long double>(weighted) /
+                 static_cast<long double>(matched));
+}
+
+double launch_scale(double represented, double weighted) {
+  return weighted > 0 ? represented / weighted : 1;
+}
+
+uint64_t scaled(uint64_t value, double factor) {
+  return rounded(static_cast<long double>(value) * factor);  // a double has fewer digits than the value
 }
 
 uint64_t lost_samples(const std::map<std::string, uint64_t>& losses) {

@@ -59,6 +59,13 @@ uint64_t lost_gpu_work(const std::map<std::string, uint64_t>& losses, uint64_t l
 // launch. `weighted` is 0 without weights. At most 9e18.
 uint64_t with_weight(uint64_t lost, uint64_t matched, uint64_t weighted);
 
+// Returns how many launches one counted launch of a process stands for: `represented` / `weighted` of its COVERAGE.
+// 1: the process has no weights.
+double launch_scale(double represented, double weighted);
+
+// Rounds to the nearest number. At most 9e18.
+uint64_t scaled(uint64_t value, double factor);
+
 uint64_t lost_samples(const std::map<std::string, uint64_t>& losses);
 
 // Facts that explain an empty profile of a target that used a GPU.

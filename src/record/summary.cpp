@@ -5,11 +5,11 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 #include <utility>
 
 #include "base/log.h"
+#include "base/saturating_add.h"
 #include "base/text/numbers.h"
 #include "profile/coverage.h"
 #include "profile/loss.h"
@@ -93,23 +93,28 @@ std::string coverage(const SummaryFacts& facts) {
 
 Phrases estimated(const SummaryFacts& facts) {
   const Totals& t = facts.totals;
-  // Scaled as by readers (LaunchScale of analyze/rows/totals.h).
-  const auto scaled = [&t](uint64_t number) {
-    return static_cast<uint64_t>(std::llroundl(static_cast<long double>(number) *
-                                               static_cast<long double>(t.coverage[CoverageCount::represented]) /
-                                               static_cast<long double>(t.coverage[CoverageCount::weighted])));
-  };
+  uint64_t gpu_records = 0;
+  uint64_t gpu_ns = 0;
+  for (const auto& [id, process] : t.estimated) {  // as LaunchScale of analyze/rows/totals.h does
+    const double scale =
+        profile::launch_scale(static_cast<double>(process.represented), static_cast<double>(process.weighted));
+    gpu_records = saturating_add(gpu_records, profile::scaled(process.gpu_records, scale));
+    gpu_ns = saturating_add(gpu_ns, profile::scaled(process.gpu_ns, scale));
+  }
   const uint64_t launches = t.coverage[CoverageCount::launches];
   return {"recorded " + counted(launches, "launch") + " of " +
               std::to_string(launches + t.coverage[CoverageCount::between_windows]) + " in " +
               counted(facts.windows, "window"),
-          "estimate: " + counted(scaled(t.gpu_records), "GPU record"), duration_text(scaled(t.gpu_ns)) + " GPU time",
+          "estimate: " + counted(gpu_records, "GPU record"), duration_text(gpu_ns) + " GPU time",
           counted(facts.stacks, "stack") + (facts.stacks_missing ? " (no stack engine)" : "")};
 }
 
 Phrases recorded(const SummaryFacts& facts) {
   const Totals& t = facts.totals;
-  if (t.coverage[CoverageCount::weighted] > 0 && t.coverage[CoverageCount::between_windows] > 0 && !facts.counts_only) {
+  const uint64_t weighted = t.coverage[CoverageCount::weighted];
+  const bool is_estimate =
+      t.coverage[CoverageCount::between_windows] > 0 || t.coverage[CoverageCount::represented] != weighted;
+  if (weighted > 0 && is_estimate && !facts.counts_only) {
     return estimated(facts);
   }
   Phrases phrases = {counted(t.launches, "launch")};

@@ -257,7 +257,7 @@ class Aggregator {
       result_.stall_slices.add(kernel, sample.key.reason, sample.slice, sample.count);
     }
     if (options_.slices == Measure::gpu || options_.slices == Measure::samples) {
-      result_.sample_slices.add(sample.slice, {.count = sample.count});
+      result_.sample_slices.add({}, sample.slice, {.count = sample.count});
     }
     result_.sample_count = count;
     ++result_.info.records;
@@ -326,7 +326,7 @@ class Aggregator {
     }
     if (measures_gpu()) {
       const uint64_t ns = options_.slices == Measure::gpu ? r.sum_ns : 0;
-      result_.slices.add(r.slice, {.ns = ns, .count = r.count, .bytes = r.bytes});
+      result_.slices.add(scaled_process(row), r.slice, {.ns = ns, .count = r.count, .bytes = r.bytes});
     }
     if (options_.squares) {
       add_squares(row, r.sum_squares_ns2);
@@ -334,6 +334,11 @@ class Aggregator {
     if (options_.queue && r.queue_ns > 0) {
       add_queue(row, r.queue_ns);
     }
+  }
+
+  // Returns the process for SliceSums: 0 if --max-overhead did not limit the recording.
+  [[nodiscard]] p::ProcessId scaled_process(const Row& row) const {
+    return is_limited_ ? result_.work(row).process : p::ProcessId{};
   }
 
   // Clamps on overflow instead of rejecting the record, because no other sum depends on queue times.
@@ -380,7 +385,7 @@ class Aggregator {
       if (is_outside(r.slice)) {
         add_coverage(outside_.launches, r.work, r.count);
       } else if (measures_gpu()) {
-        result_.slices.add(r.slice, {.count = r.count});
+        result_.slices.add(scaled_process(*row), r.slice, {.count = r.count});
       }
       result_.total.count = count;
       ++result_.info.records;
@@ -399,7 +404,7 @@ class Aggregator {
       row->busy_ns += r.busy_ns;
       row->exclusive_ns += r.exclusive_ns;
       if (!is_outside(r.slice) && (options_.slices == Measure::busy || options_.slices == Measure::exclusive)) {
-        result_.slices.add(r.slice, {.ns = options_.slices == Measure::busy ? r.busy_ns : r.exclusive_ns});
+        result_.slices.add({}, r.slice, {.ns = options_.slices == Measure::busy ? r.busy_ns : r.exclusive_ns});
       }
       result_.busy_ns = busy;
       result_.exclusive_ns = exclusive;
@@ -437,7 +442,8 @@ class Aggregator {
       return std::nullopt;
     }
     if (options_.slices && host_op(*options_.slices) == work.op) {
-      result_.slices.add(r.slice, weight);
+      const bool is_scaled = is_limited_ && work.op != p::Op::alloc;  // as in LaunchScale::apply()
+      result_.slices.add(is_scaled ? work.process : p::ProcessId{}, r.slice, weight);
     }
     if (options_.host) {
       const uint32_t position = result_.tables.position(r.work);
@@ -463,7 +469,7 @@ class Aggregator {
     }
     result_.device_times[r.device].idle_ns += r.ns;
     if (options_.slices == Measure::idle) {
-      result_.slices.add(r.slice, {.ns = r.ns});
+      result_.slices.add({}, r.slice, {.ns = r.ns});
     }
     if (options_.idle) {
       const auto [known, added] = idle_rows_.try_emplace({r.device, r.work}, result_.idle.size());

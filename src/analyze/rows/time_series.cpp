@@ -34,7 +34,7 @@ Result<TimeSeries> time_series(const Aggregate& rows, Measure measure, size_t mo
   const bool of_samples =
       measure == Measure::samples || (measure == Measure::gpu && rows.info.kind == ProfileKind::stall_samples);
   const SliceSums& sums = of_samples ? rows.sample_slices : rows.slices;
-  const std::vector<Weight>& blocks = sums.blocks();
+  const std::vector<Weight> blocks = sums.blocks();
   const uint64_t step = blocks_in_cell(blocks.size(), most_cells);
   TimeSeries series;
   series.interval_ns = rows.interval_ns;

@@ -1,7 +1,6 @@
 #include "analyze/rows/totals.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <set>
 #include <string>
@@ -40,19 +39,10 @@ p::WorkCoverage covered_samples(const Aggregate& rows, const Outside& outside) {
   return samples;
 }
 
-// A double has fewer digits than the value.
-uint64_t scaled(uint64_t value, double factor) {
-  return static_cast<uint64_t>(std::llroundl(static_cast<long double>(value) * factor));
-}
-
 void scale(Weight& weight, double factor) {
   for (uint64_t Weight::*const number : Weight::kNumbers) {
-    weight.*number = scaled(weight.*number, factor);
+    weight.*number = p::scaled(weight.*number, factor);
   }
-}
-
-double ratio(double part, double whole) {
-  return whole > 0 ? part / whole : 1;
 }
 
 }  // namespace
@@ -270,7 +260,7 @@ void LaunchScale::add(const p::Coverage& line) {
 
 double LaunchScale::of(p::ProcessId process) const {
   const auto found = processes_.find(process);
-  return found == processes_.end() ? 1 : ratio(found->second.represented, found->second.weighted);
+  return found == processes_.end() ? 1 : p::launch_scale(found->second.represented, found->second.weighted);
 }
 
 void LaunchScale::apply(Aggregate& rows) const {
@@ -295,7 +285,7 @@ void LaunchScale::apply(Aggregate& rows) const {
       rows.squares[i] *= factor;
     }
     if (i < rows.queue_ns.size()) {
-      rows.queue_ns[i] = scaled(rows.queue_ns[i], factor);
+      rows.queue_ns[i] = p::scaled(rows.queue_ns[i], factor);
     }
   }
   rows.host_total = {};
@@ -306,10 +296,11 @@ void LaunchScale::apply(Aggregate& rows) const {
     scale(row.weight, of_memory ? 1 : of(work.process));
     rows.host_total += row.weight;
   }
+  rows.slices.scale([this](p::ProcessId process) { return of(process); });
   // These sums do not know their processes.
-  const double mean = ratio(static_cast<double>(rows.total.count), static_cast<double>(before.count));
+  const double mean = p::launch_scale(static_cast<double>(rows.total.count), static_cast<double>(before.count));
   for (uint64_t* sum : {&rows.info.gpu_records, &rows.info.with_stack, &rows.queue_total_ns}) {
-    *sum = scaled(*sum, mean);
+    *sum = p::scaled(*sum, mean);
   }
 }
 

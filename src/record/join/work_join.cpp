@@ -137,6 +137,11 @@ void WorkJoin::count(const Source& source, const WorkEvent& event, const WorkKey
   SourceCoverage& coverage = join_.counters.coverage(event.site.source);
   totals.gpu_records += event.weight;
   totals.gpu_ns += event.duration() * event.weight;
+  if (join_.options.duty_cycle) {
+    Estimated& process = totals.estimated[source.process()];
+    process.gpu_records += event.weight;
+    process.gpu_ns += event.duration() * event.weight;
+  }
   const bool is_unknown = !event.site.unsampled && (launch == nullptr || launch->orphan);
   if (is_unknown && parts_.launches.is_before_attach(source, event.site)) {
     coverage.count(profile::CoverageCount::before_attach, event.weight);

@@ -59,6 +59,39 @@ using Cells = std::vector<uint64_t>;
 
 }  // namespace
 
+TEST_CASE("the cells of a recording with --max-overhead are scaled to all launches of each process") {
+  // Process 1 made 30 launches, of which 20 are counted; process 2 is complete.
+  const std::string text = kHead + kInterval +
+                           "META;budget.max_overhead_percent;3\nPROCESS;2;200;1;5;1;0;0;0\n"
+                           "WORK;8;2;7;0;1;0;0;0;1;0;kernel;2;0\nWORK;9;1;7;0;1;0;0;0;0;0;failed;2;0\n"
+                           "GPU;0;1;1;9;9;9;0;0;4\nGPU;1;1;1;9;9;9;0;0;4\nGPU;1;8;5;50;10;10;0;0;0\n"
+                           "GPU;2;1;18;180;10;10;0;0;0\nHOST;0;4;2;20;10;10;0\nHOST;2;4;1;10;10;10;0\n"
+                           "HOST;1;5;2;0;0;0;64\nHOST;2;9;4;0;0;0;0\nSHARE;2;8;40;40\n"
+                           "COVERAGE;1;represented;30\nCOVERAGE;1;weighted;20\n";
+  CHECK(cells_of(text, Measure::gpu, &Weight::count) == Cells{2, 6, 27});  // the total is 20 * 1.5 + 5
+  CHECK(cells_of(text, Measure::gpu, &Weight::ns) == Cells{14, 63, 270});
+  CHECK(cells_of(text, Measure::gpu, &Weight::bytes) == Cells{6, 6, 0});
+  CHECK(cells_of(text, Measure::busy, &Weight::ns) == Cells{0, 0, 40});
+  CHECK(cells_of(text, Measure::wait, &Weight::ns) == Cells{30, 0, 15});
+  CHECK(cells_of(text, Measure::failed, &Weight::count) == Cells{0, 0, 6});
+  CHECK(cells_of(text, Measure::alloc, &Weight::bytes) == Cells{0, 64});  // memory is not scaled
+}
+
+TEST_CASE("the sums over time of many processes need no more memory than those of one") {
+  SliceSums sums;
+  constexpr uint32_t kProcesses = 1000;
+  for (uint32_t i = 0; i < kProcesses; ++i) {
+    sums.add(profile::ProcessId{i}, 50'000, {.count = 1});
+  }
+  sums.add(profile::ProcessId{}, UINT64_MAX, {.count = 1});
+  CHECK(sums.blocks().size() * kProcesses <= SliceSums::kBlocks);
+  uint64_t count = 0;
+  for (const Weight& block : sums.blocks()) {
+    count += block.count;
+  }
+  CHECK(count == kProcesses + 1);
+}
+
 TEST_CASE("a window consists of all slices that overlap it") {
   const auto slices = [](uint64_t from_ns, uint64_t to_ns) {
     const SliceRange range = slices_of({.from_ns = from_ns, .to_ns = to_ns}, 10);
@@ -181,12 +214,12 @@ TEST_CASE("slices far apart use bounded memory") {
   uint64_t slice = 0;
   uint64_t count = 0;
   for (uint64_t i = 0; i < 64; ++i) {
-    sums.add(slice, {.ns = 1});
+    sums.add({}, slice, {.ns = 1});
     slice = slice * 2 + 1;
     ++count;
   }
-  sums.add(UINT64_MAX, {.ns = 5});
-  sums.add(0, {.ns = 7});
+  sums.add({}, UINT64_MAX, {.ns = 5});
+  sums.add({}, 0, {.ns = 7});
   CHECK(sums.blocks().size() <= SliceSums::kBlocks);
   uint64_t sum = 0;
   for (const Weight& block : sums.blocks()) {

@@ -122,12 +122,14 @@ TEST_CASE("with --max-overhead the summary tells recorded and estimated numbers 
   facts.totals.with_stack = 8000;
   facts.totals.gpu_ns = 80'000'000;
   facts.totals.coverage[gpuprof::profile::CoverageCount::launches] = 1000;
-  facts.totals.coverage[gpuprof::profile::CoverageCount::represented] = 10000;
   facts.totals.coverage[gpuprof::profile::CoverageCount::weighted] = 8000;
+  // Each process has its own scale.
+  facts.totals.estimated[gpuprof::profile::ProcessId{1}] = {6000, 30'000'000, 6000, 6000};
+  facts.totals.estimated[gpuprof::profile::ProcessId{2}] = {2000, 50'000'000, 4000, 2000};
   facts.totals.coverage[gpuprof::profile::CoverageCount::between_windows] = 9000;
   facts.windows = 41;
   CHECK(has(shown(facts), "recorded 1000 launches of 10000 in 41 windows"));
-  CHECK(has(shown(facts), "estimate: 10000 GPU records, 100 ms GPU time"));
+  CHECK(has(shown(facts), "estimate: 10000 GPU records, 130 ms GPU time"));
   // A lost launch counts as much as a recorded one.
   facts.totals.coverage[gpuprof::profile::CoverageCount::launches] = 2000;
   facts.totals.coverage[gpuprof::profile::CoverageCount::without_record] = 1000;

@@ -10,6 +10,7 @@
 namespace gpuprof::record {
 namespace {
 
+using profile::CoverageCount;
 using profile::LossReason;
 
 // These limits are so low that sums over sources fit into 64 bits.
@@ -79,6 +80,11 @@ void JoinCounters::close(const Source& source) {
   sources_.erase(source.id);
   const CoverageCounts counts = counted.coverage.sum_up(counted.counters);
   totals_.coverage.add(counts);
+  if (counts[CoverageCount::weighted] > 0) {
+    Estimated& process = totals_.estimated[source.process()];
+    process.represented += counts[CoverageCount::represented];
+    process.weighted += counts[CoverageCount::weighted];
+  }
   counts.append_to(closed_, source.process());
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "profile/records.h"
 #include "record/join/context/coverage.h"
 #include "wire/wire.h"
 
@@ -17,6 +18,14 @@ struct RefusedPython {
   std::string version;
   std::string reason;
   bool others = false;  // true: more than one process was recorded without Python frames
+};
+
+// The numbers of one process from which readers estimate its sums, because --max-overhead recorded windows only.
+struct Estimated {
+  uint64_t gpu_records = 0;
+  uint64_t gpu_ns = 0;
+  uint64_t represented = 0;  // CoverageCount::represented and weighted, only of sources that have ended
+  uint64_t weighted = 0;
 };
 
 struct Totals {
@@ -31,10 +40,11 @@ struct Totals {
   uint64_t samples_with_stack = 0;
   // Samples that were taken while recording was off and have no known launch. No other counter includes them.
   uint64_t off_samples = 0;
-  std::array<uint64_t, GPUPROF_COUNTS> counts{};  // key: gpuprof_count
-  std::map<std::string, uint64_t> lost;           // key: a word for a LossReason
-  CoverageCounts coverage;                        // only of sources that have ended
-  RefusedPython refused_python;                   // only of sources that have ended
+  std::array<uint64_t, GPUPROF_COUNTS> counts{};      // key: gpuprof_count
+  std::map<std::string, uint64_t> lost;               // key: a word for a LossReason
+  CoverageCounts coverage;                            // only of sources that have ended
+  std::map<profile::ProcessId, Estimated> estimated;  // only with --max-overhead
+  RefusedPython refused_python;                       // only of sources that have ended
 
   [[nodiscard]] uint64_t lost_in_all() const;
 };

@@ -541,6 +541,12 @@ TEST_CASE("with a duty cycle, work counts with the weight of the window in which
   CHECK(counts[CoverageCount::between_windows] == 12);
   CHECK(counts[CoverageCount::represented] == 14);
   CHECK(counts[CoverageCount::weighted] == 8);
+  REQUIRE(rig.correlator.totals().estimated.size() == 1);
+  const gpuprof::record::Estimated& process = rig.correlator.totals().estimated.begin()->second;
+  CHECK(process.gpu_records == 8);
+  CHECK(process.gpu_ns == 80);
+  CHECK(process.represented == 14);
+  CHECK(process.weighted == 8);
   const Batch batch = rig.correlator.take_batch();
   REQUIRE(batch.rows.size() == 1);
   CHECK(batch.rows[0].first.slice == 0);  // the slice of the windows
