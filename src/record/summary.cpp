@@ -46,8 +46,8 @@ void add_lines(const Phrases& phrases, std::vector<std::string>& lines) {
   }
 }
 
-// Also lists launches without GPU work if the reasons do not explain all of them. They lower the coverage in the same line, and "lost
-// nothing" beside a coverage below 100% would be a contradiction.
+// Also lists launches without GPU work if the reasons do not explain all of them. They lower the coverage in the same
+// line, and "lost nothing" beside a coverage below 100% would be a contradiction.
 Phrases losses(const SummaryFacts& facts) {
   Phrases phrases;
   for (const auto& [reason, count] : facts.totals.lost) {
