@@ -412,7 +412,7 @@ class Drm(Jobs, kernels.Kernels, rig.RuntimeTest):
     def test_a_job_that_never_ends_is_counted(self):
         said = self.said("hung")
         self.assertIn("status 0", self.sections["hung"], said)
-        self.assertRegex(said, r"(?s)LOST unfinished 1,.*\b1 launch, 0 GPU records")
+        self.assertRegex(said, r"(?s)LOST unfinished 1\b.*\b1 launch, 0 GPU records")
 
     def one_submitter(self):
         jobs = JOBS // 2 + self.of_clients("scheduler", 1)
