@@ -54,6 +54,11 @@ class Overhead(rig.RuntimeTest):
         for row in profile.of("LATENCY"):
             counts[row[1]] += int(row[2])
         self.assertEqual(set(counts.values()), {launches})
+        for command in (("latency",), ("export", "--format", "chrome", "-o", os.devnull)):
+            run = self.run_command([rig.GPUPROF, *command, "-i", self.profile_path])
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertNotIn(b"estimates", run.stderr)
+            self.assertRegex(run.stderr.decode(), rf"the launches are only those in \d+ windows? of .*, {launches:,} of {MADE:,} launches")
 
     @rig.requires("opencl")
     def test_top_counts_all_launches_and_marks_estimates(self):
