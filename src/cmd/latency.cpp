@@ -51,6 +51,7 @@ class Latency : public Command {
     RETURN_IF_ERROR(reader);
     auto rows = analyze::aggregate(*reader, {.latency = true});
     RETURN_IF_ERROR(rows);
+    rows->info.only_in_windows = true;
     warn_of_gaps(rows->info);
     if (rows->latencies.empty()) {
       return rows->info.kind == analyze::ProfileKind::empty

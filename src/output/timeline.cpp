@@ -57,6 +57,7 @@ Status Timeline::add(const p::Record& record) {
     info_.add(*window);
   } else if (const auto* coverage = std::get_if<p::Coverage>(&record)) {
     add_most(coverage->count, info_.coverage[std::string(coverage->what)]);
+    info_.add_process_of(*coverage);
   } else if (const auto* host = std::get_if<p::Host>(&record); host != nullptr && is_failure(*host)) {
     add_most(host->count, info_.failures[std::string(tables_.text(tables_.work(host->work)->name))]);
   } else if (const auto* gpu = std::get_if<p::Gpu>(&record)) {

@@ -28,7 +28,9 @@ class Timeline {
 
   // `tables` must outlive the timeline. It must have all definitions that a record uses before the record is added.
   Timeline(const profile::Tables& tables, const analyze::StackOptions& stacks)
-      : tables_(tables), frames_(tables, stacks) {}
+      : tables_(tables), frames_(tables, stacks) {
+    info_.only_in_windows = true;
+  }
   Timeline(const Timeline&) = delete;
   Timeline& operator=(const Timeline&) = delete;
   virtual ~Timeline() = default;

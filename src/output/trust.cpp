@@ -77,9 +77,10 @@ std::string estimate_line(const ProfileInfo& info) {
   }
   const uint64_t recorded = info.counted(CoverageCount::launches);
   const uint64_t between = info.counted(CoverageCount::between_windows);
-  std::string line = "all " + info.estimate_text();
+  std::string line = (info.only_in_windows ? "the " : "all ") + info.estimate_text();
   if (between > 0 && !info.is_partly_estimate()) {
-    line += ", with " + count_text(recorded) + " of " + counted_text(saturating_add(recorded, between), "launch");
+    line.append(info.only_in_windows ? ", " : ", with ");
+    line += count_text(recorded) + " of " + counted_text(saturating_add(recorded, between), "launch");
   }
   return line;
 }

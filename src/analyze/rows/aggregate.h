@@ -56,6 +56,8 @@ struct ProfileInfo {
   // Processes whose work was counted, and those of them whose work was counted in windows of --max-overhead.
   std::set<profile::ProcessId> processes;
   std::set<profile::ProcessId> estimated_processes;
+  // True in outputs of latencies and timelines, which are not scaled: they have only the launches in windows.
+  bool only_in_windows = false;
 
   void add(const profile::Window& window);
   void add_process_of(const profile::Coverage& line);
@@ -72,7 +74,8 @@ struct ProfileInfo {
   }
 
   // Returns "numbers are estimates from 19 windows of the time (--max-overhead), GPU time +-3.10%", or "numbers of 1 of
-  // 2 processes are estimates ...". Returns "" if is_estimate() is false.
+  // 2 processes are estimates ...". If only_in_windows: "launches are only those in 19 windows ...".
+  // Returns "" if is_estimate() is false.
   [[nodiscard]] std::string estimate_text() const;
 
   // Returns how many GPU work items were lost, with the weights of windows.

@@ -361,15 +361,15 @@ class Flame : public Command {
       return {"no work ran inside the NVTX range" + (fold_.range.empty() ? "" : " '" + fold_.range + "'"),
               "--nvtx=frames shows which ranges there are", kExitNothing};
     }
-    if (fold_.measure == Measure::samples && info.samples == 0) {
-      return {"the profile has no samples of GPU code", "try --weight sum", kExitNothing};
-    }
     const bool is_timed = info.kind == ProfileKind::durations || info.kind == ProfileKind::mixed;
+    const char* other = is_timed ? "sum" : info.kind == ProfileKind::stall_samples ? "samples" : "count";
+    if (fold_.measure == Measure::samples && info.samples == 0) {
+      return {"the profile has no samples of GPU code", std::string("try --weight ") + other, kExitNothing};
+    }
     if (of_shares && !has_shares_ && is_timed) {
       return {"the chosen weight is 0: the profile does not record how work shared its devices", "try --weight sum",
               kExitNothing};
     }
-    const char* other = is_timed ? "sum" : info.kind == ProfileKind::stall_samples ? "samples" : "count";
     return {"the chosen weight is 0 in the whole profile", std::string("try --weight ") + other, kExitNothing};
   }
 

@@ -30,6 +30,19 @@ std::string rate(const LiveState& state, const LiveState& before) {
   return counted_text(static_cast<uint64_t>(std::llround(each_second)), "launch") + "/s";
 }
 
+uint64_t scaled(const LiveState& state, uint64_t number) {
+  return state.scale == 1 ? number : static_cast<uint64_t>(std::llround(static_cast<double>(number) * state.scale));
+}
+
+// Returns "4.20 s" or, with --max-overhead, "4.20 s (estimated from 6.72% of the launches)".
+std::string gpu_time(const LiveState& state) {
+  const std::string text = "GPU time " + duration_text(scaled(state, state.gpu_ns));
+  const uint64_t recorded = state.launches - std::min(state.launches, state.between_windows);
+  return state.between_windows == 0
+             ? text
+             : text + " (estimated from " + percent_text(recorded, state.launches) + " of the launches)";
+}
+
 std::string busy(const LiveState::Device& device) {
   return device.busy ? percent_text(static_cast<uint64_t>(*device.busy * 1000), 1000) : "-";
 }
@@ -46,7 +59,9 @@ std::string head(const LiveState& state, const LiveState& before, size_t width) 
     text += "  recording is off";
   }
   if (width >= kWide) {
-    text += "  GPU time " + duration_text(state.gpu_ns);
+    text += "  " + gpu_time(state);
+  } else if (state.between_windows > 0) {
+    text += "  estimates";
   }
   return text;
 }
@@ -81,8 +96,8 @@ void put_kernels(const LiveState& state, size_t most, const TopShape& shape, std
     column(share(state, kernel.ns, kernel.count), 7, text);
     if (wide) {
       column(state.recent_gpu_ns == 0 ? "-" : percent_text(kernel.recent_ns, state.recent_gpu_ns), 6, text);
-      column(state.gpu_ns == 0 ? "-" : duration_text(kernel.ns), 8, text);
-      column(count_text(kernel.count), 8, text);
+      column(state.gpu_ns == 0 ? "-" : duration_text(scaled(state, kernel.ns)), 8, text);
+      column(count_text(scaled(state, kernel.count)), 8, text);
     }
     const size_t room = shape.width - std::min(shape.width, text.size());
     put(text + output::shown_kernel(kernel.name, room), "", shape, lines);
@@ -129,7 +144,7 @@ std::string top_line(const LiveState& state, const LiveState& before) {
   } else {
     const LiveState::Kernel& kernel = state.kernels.front();
     const LiveState::Path& path = state.paths.front();
-    text += ", GPU time " + duration_text(state.gpu_ns);
+    text += ", " + gpu_time(state);
     for (const LiveState::Device& device : state.devices) {
       text += ", busy " + busy(device);
     }

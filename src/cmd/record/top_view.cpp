@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "analyze/names/frame_origin.h"
 #include "analyze/names/labels.h"
@@ -34,7 +35,7 @@ void TopView::show(const record::LiveState& state) {
   // Leaves half of the screen to the output of the target.
   const TopShape shape{screen.columns, std::min(screen.rows / 2, kMostTopLines), has_colors()};
   lines_.show(top_lines(state, before_, shape), screen);
-  before_ = state;
+  remember(state);
 }
 
 // Prints nothing in the background, because another job then uses the terminal.
@@ -45,7 +46,16 @@ void TopView::show_line(const record::LiveState& state) {
   }
   last_line_ns_ = state.elapsed_ns;
   log::asked(top_line(state, before_));
-  before_ = state;
+  remember(state);
+}
+
+// With windows, rates cover the last 5 to 10 s, because CUDA reports the launches between windows only after a window.
+void TopView::remember(const record::LiveState& state) {
+  if (state.between_windows == 0) {
+    before_ = later_ = state;
+  } else if (state.elapsed_ns - later_.elapsed_ns >= kLineNs) {
+    before_ = std::exchange(later_, state);
+  }
 }
 
 std::string TopView::place(const profile::Tables& tables, const profile::Work& work) const {

@@ -16,9 +16,11 @@ class TopView final : public record::LiveView {
 
  private:
   void show_line(const record::LiveState& state);
+  void remember(const record::LiveState& state);
 
   BottomLines lines_;
-  record::LiveState before_;
+  record::LiveState before_;  // rates are computed from here on
+  record::LiveState later_;   // the next value of before_
   uint64_t last_line_ns_ = 0;
 };
 

@@ -40,7 +40,10 @@ struct LiveState {
   uint64_t count = 0;  // sum over all kernels
 
   uint64_t elapsed_ns = 0;
-  uint64_t launches = 0;
+  uint64_t launches = 0;  // all launches that are known, also those between windows
+  // Launches between windows of --max-overhead. If there are any, times and counts are estimates.
+  uint64_t between_windows = 0;
+  double scale = 1;  // by which times and counts must be multiplied to get the estimates
   uint64_t lost = 0;
   bool recording = true;  // true while a recording window is open
 };

@@ -8,6 +8,7 @@
 #include "record/join/correlator.h"
 #include "record/live/live_sums.h"
 #include "record/live/live_view.h"
+#include "wire/wire.h"
 
 namespace gpuprof::record {
 
@@ -31,8 +32,13 @@ class LiveShow {
     next_ns_ = now_ns + view_->interval_ns();
     LiveState state = sums_->state();
     state.elapsed_ns = now_ns - start_ns_;
-    state.launches = correlator.totals().launches;
-    state.lost = correlator.totals().lost_in_all();
+    const Totals& totals = correlator.totals();
+    state.between_windows = totals.counts[GPUPROF_COUNT_PASSED];
+    state.launches = totals.launches + state.between_windows;
+    if (state.between_windows > 0 && totals.weighted > 0) {
+      state.scale = static_cast<double>(state.launches) / static_cast<double>(totals.weighted);
+    }
+    state.lost = totals.lost_in_all();
     state.recording = recording;
     view_->show(state);
   }

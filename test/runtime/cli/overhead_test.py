@@ -61,6 +61,20 @@ class Overhead(rig.RuntimeTest):
         for row in profile.of("LATENCY"):
             counts[row[1]] += int(row[2])
         self.assertEqual(set(counts.values()), {launches})
+        for command in (("latency",), ("export", "--format", "chrome", "-o", os.devnull)):
+            run = self.run_command([rig.GPUPROF, *command, "-i", self.profile_path])
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertNotIn(b"estimates", run.stderr)
+            self.assertRegex(run.stderr.decode(), rf"the launches are only those in \d+ windows? of .*, {launches:,} of {MADE:,} launches")
+
+    @rig.requires("opencl")
+    def test_top_counts_all_launches_and_marks_estimates(self):
+        # The program runs for clearly more than the 5 s after which --top prints its first line.
+        profile, stderr = self.record([LOOP, "--launches", str(6 * LAUNCHES)], options=["--max-overhead", "1", "--top"])
+        line = re.search(r"(\d+) s: ([\d,]+) launches/s, GPU time .* \(estimated from [\d.]+% of the launches\)", stderr)
+        self.assertIsNotNone(line, stderr)
+        made = int(line.group(1)) * int(line.group(2).replace(",", ""))
+        self.assertGreater(made, profile.coverage()["launches"], "the launches in windows of the whole run are fewer")
 
     @rig.requires("opencl")
     def test_parts_by_time_are_scaled_as_a_filter_of_the_same_time(self):

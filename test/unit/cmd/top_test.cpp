@@ -68,6 +68,18 @@ TEST_CASE("record --top reports losses, and uses launch counts without times") {
   CHECK(top_line({}, {}) == "0 s: 0 launches/s, no GPU work received yet, nothing lost");
 }
 
+TEST_CASE("record --top marks the estimates of --max-overhead, and counts launches between windows") {
+  record::LiveState state = some_state();
+  state.launches = 400;
+  state.between_windows = 380;
+  state.scale = 20;
+  const std::string mark = "GPU time 20.0 us (estimated from 5.00% of the launches)";
+  CHECK(top_line(state, {}).find("4 s: 100 launches/s, " + mark) != std::string::npos);
+  CHECK(top_lines(state, {}, {100, 20, false}).front() == "gpuprof 4 s  100 launches/s  nothing lost  " + mark);
+  CHECK(top_lines(state, {}, {60, 20, false}).front() == "gpuprof 4 s  100 launches/s  nothing lost  estimates");
+  CHECK(all(top_lines(state, {}, {100, 20, false})).find("15.0 us        60  fast") != std::string::npos);
+}
+
 TEST_CASE("lines at the bottom of the screen are drawn without scrolling other output, and removed") {
   const Screen screen{80, 24};
   const std::string first = drawing({"a", "b"}, screen, 0, {});

@@ -77,6 +77,14 @@ TEST_CASE("an estimate is said before everything else") {
       "all numbers are estimates from 41 windows of the time (--max-overhead), with 2,100 of 100,000 launches";
   CHECK(output::gap_lines(info).front() == line);
   CHECK(output::notice_lines(info).front() == line);
+  info.margin = "3.10%";
+  info.only_in_windows = true;
+  CHECK(output::gap_lines(info).front() ==
+        "the launches are only those in 41 windows of the time (--max-overhead), 2,100 of 100,000 launches");
+  info.processes = {profile::ProcessId{1}, profile::ProcessId{2}};
+  info.estimated_processes = {profile::ProcessId{2}};
+  CHECK(output::gap_lines(info).front() ==
+        "the launches of 1 of 2 processes are only those in windows of the time (--max-overhead)");
 }
 
 TEST_CASE("the notice of other outputs holds each gap and the coverage") {

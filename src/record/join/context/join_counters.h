@@ -27,6 +27,7 @@ class JoinCounters {
   void timeline_full() { ++timeline_dropped_; }
   void weighted(uint64_t slice, profile::ProcessId process, uint64_t launches) {
     weighted_[{slice, process}] += launches;
+    totals_.weighted += launches;
   }
 
   void on_counters(const Source& source, const backend::Counters& counters);

@@ -36,6 +36,7 @@ struct Totals {
   uint64_t unsampled_records = 0;  // GPU records without a stack because of --max-overhead
   // GPU records of launches that were made while recording was off. No other counter includes them.
   uint64_t off_records = 0;
+  uint64_t weighted = 0;  // launches with work, with the weights of their windows
   uint64_t samples = 0;
   uint64_t samples_with_stack = 0;
   // Samples that were taken while recording was off and have no known launch. No other counter includes them.
