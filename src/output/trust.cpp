@@ -51,13 +51,13 @@ std::string launch_line(const ProfileInfo& info) {
 }
 
 std::string record_line(const ProfileInfo& info) {
+  const auto scaled = [&info](CoverageCount what) { return profile::scaled(info.counted(what), info.record_scale); };
   std::string line = counted_text(info.gpu_records, "GPU record") + ":";
   add_part(info.with_stack, info.gpu_records, "with a CPU stack", line);
   add_part(info.unsampled, info.gpu_records, "left without one by --max-overhead", line);
-  add_part(info.counted(CoverageCount::without_stack), info.gpu_records, "whose stack is missing", line);
-  add_part(info.counted(CoverageCount::without_launch), info.gpu_records, "without a known launch", line);
-  add_part(info.counted(CoverageCount::before_attach), info.gpu_records, "launched before record -p was attached",
-           line);
+  add_part(scaled(CoverageCount::without_stack), info.gpu_records, "whose stack is missing", line);
+  add_part(scaled(CoverageCount::without_launch), info.gpu_records, "without a known launch", line);
+  add_part(scaled(CoverageCount::before_attach), info.gpu_records, "launched before record -p was attached", line);
   return line;
 }
 
@@ -117,16 +117,18 @@ std::string outside_line(const ProfileInfo& info) {
                    " left out";
 }
 
-std::string coverage_line(const profile::WorkCoverage& covered) {
+std::string coverage_line(const ProfileInfo& info) {
+  const profile::WorkCoverage& covered = info.covered;
+  const auto scaled = [&info](uint64_t count) { return profile::scaled(count, info.record_scale); };
   if (!covered.any()) {
     return "no GPU work was recorded, so coverage is 0%";
   }
   std::string line = covered.percent_text() +
-                     " of the GPU work is explained by a CPU stack: " + count_text(covered.with_stack) + " of " +
-                     count_text(covered.all());
-  return covered.lost == 0
-             ? line
-             : line + ", of which " + count_text(covered.lost) + (covered.lost == 1 ? " was lost" : " were lost");
+                     " of the GPU work is explained by a CPU stack: " + count_text(scaled(covered.with_stack)) +
+                     " of " + count_text(scaled(covered.all()));
+  return covered.lost == 0 ? line
+                           : line + ", of which " + count_text(scaled(covered.lost)) +
+                                 (covered.lost == 1 ? " was lost" : " were lost");
 }
 
 // Returns a number from the META lines with this key, such as "45". If a merged profile has different numbers, returns
@@ -198,6 +200,10 @@ std::vector<std::string> gap_lines(const ProfileInfo& info) {
     if (!line.empty()) {
       lines.push_back(std::move(line));
     }
+  }
+  if (info.untimed > 0) {
+    lines.push_back(counted_text(info.untimed, "launch") + (info.untimed == 1 ? " has" : " have") +
+                    " no GPU times, only a count");
   }
   if (info.skipped_bad > 0) {
     lines.push_back("bad lines skipped: " + std::to_string(info.skipped_bad));
@@ -308,7 +314,7 @@ std::vector<std::string> trust_lines(const ProfileInfo& info, TrustLines which) 
     }
   }
   if (all || !info.covered.is_full()) {
-    lines.push_back(coverage_line(info.covered));
+    lines.push_back(coverage_line(info));
   }
   return lines;
 }

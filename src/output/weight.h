@@ -37,8 +37,4 @@ constexpr uint64_t raw_weight(const analyze::Weight& weight, WeightKind kind) {
   return 0;
 }
 
-inline uint64_t average_ns(const analyze::Weight& weight) {
-  return weight.count == 0 ? 0 : weight.ns / weight.count;
-}
-
 }  // namespace gpuprof::output

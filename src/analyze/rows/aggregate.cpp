@@ -106,10 +106,16 @@ class Aggregator {
     info.covered = covered_work(result_, outside_);
     leave_out(result_, outside_);
     check_conservation(result_);
+    bool is_scaled = false;
     if (info.is_estimate()) {
       finish_estimates();
-      launch_scale_.apply(result_);
+      is_scaled = launch_scale_.apply(result_);
       put_margin();
+    }
+    for (const auto& [position, count] : failures_) {
+      const p::Work& work = result_.tables.works()[position];
+      info.failures[std::string(result_.tables.text(work.name))] +=
+          is_scaled ? p::scaled(count, launch_scale_.of(work.process)) : count;
     }
     return std::move(result_);
   }
@@ -435,14 +441,14 @@ class Aggregator {
     }
     const p::Work& work = *result_.tables.work(r.work);
     if (work.op == p::Op::failed) {
-      result_.info.failures[std::string(result_.tables.text(work.name))] += r.count;
+      failures_[result_.tables.position(r.work)] += r.count;
     }
     if (is_outside(r.slice)) {
       outside_.host_total += weight;
       return std::nullopt;
     }
     if (options_.slices && host_op(*options_.slices) == work.op) {
-      const bool is_scaled = is_limited_ && work.op != p::Op::alloc;  // as in LaunchScale::apply()
+      const bool is_scaled = is_limited_ && work.op != p::Op::alloc;  // LaunchScale::apply() does the same
       result_.slices.add(is_scaled ? work.process : p::ProcessId{}, r.slice, weight);
     }
     if (options_.host) {
@@ -594,8 +600,9 @@ class Aggregator {
   p::Reader& reader_;
   AggregateOptions options_;
   Aggregate result_;
-  std::vector<uint32_t> rows_of_;   // indexed by position of the WORK: index of its row
-  std::vector<uint32_t> hosts_of_;  // indexed by position of the WORK: index into Aggregate::host
+  std::vector<uint32_t> rows_of_;          // indexed by position of the WORK: index of its row
+  std::vector<uint32_t> hosts_of_;         // indexed by position of the WORK: index into Aggregate::host
+  std::map<uint32_t, uint64_t> failures_;  // key: position of the WORK; the number of calls that failed
   std::map<std::pair<p::DeviceId, p::WorkId>, size_t> idle_rows_;
   std::map<std::pair<p::WorkId, p::Phase>, size_t> latency_rows_;
   SampleMap map_;

@@ -38,6 +38,7 @@ struct ProfileInfo {
   bool complete = false;
   bool cut_short = false;
   uint64_t launches = 0;  // from END; without END, counted from LAUNCH lines
+  uint64_t untimed = 0;   // launches that were only counted, in a profile that also has GPU times
   uint64_t gpu_records = 0;
   uint64_t with_stack = 0;  // number of GPU records with a CPU stack: from END; without END, counted
   uint64_t unsampled = 0;   // number of GPU records that have no CPU stack because of --max-overhead
@@ -52,6 +53,9 @@ struct ProfileInfo {
   uint64_t events = 0;            // EVENT, CALL and SPAN lines, which form a timeline
   uint64_t windows = 0;           // WINDOW lines
   bool weighted_windows = false;  // a window has a weight above 1
+  // How many GPU records one of `coverage` and `covered` stands for. Not 1 only for estimates; the other counts of GPU
+  // records are scaled already.
+  double record_scale = 1;
   std::string margin;  // "3.10%", half the width of the 95% interval of an estimated GPU time; empty if unknown
   // Processes whose work was counted, and those of them whose work was counted in windows of --max-overhead.
   std::set<profile::ProcessId> processes;

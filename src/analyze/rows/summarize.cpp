@@ -29,27 +29,33 @@ struct Sum {
   uint64_t max_ns = 0;
   uint64_t busy_ns = 0;
   double squares = 0;
+  uint64_t untimed = 0;
   Uncertainty uncertainty;
 
   void add(const Row& row, double row_squares) {
     weight += row.weight;
     busy_ns += row.busy_ns;
     squares += row_squares;
+    untimed += row.kind == RowKind::launch ? row.weight.count : 0;
     if ((row.kind == RowKind::gpu || row.kind == RowKind::host) && row.weight.count > 0) {
       min_ns = std::min(min_ns, row.min_ns);
       max_ns = std::max(max_ns, row.max_ns);
     }
   }
   [[nodiscard]] uint64_t min() const { return min_ns == UINT64_MAX ? 0 : min_ns; }
-  [[nodiscard]] uint64_t average() const { return weight.count == 0 ? 0 : weight.ns / weight.count; }
+  [[nodiscard]] uint64_t timed() const { return weight.count - untimed; }
+  // The time and the count of an estimate are rounded, so their ratio may be below the minimum or above the maximum.
+  [[nodiscard]] uint64_t average() const {
+    return timed() == 0 ? 0 : std::min(std::max(weight.ns / timed(), min()), max_ns);
+  }
 
   // Returns nullopt if the squares were not recorded. Then the sum of squares is too small for the mean.
   [[nodiscard]] std::optional<uint64_t> deviation() const {
-    if (weight.count == 0 || weight.ns == 0) {
+    if (timed() == 0 || weight.ns == 0) {
       return std::nullopt;
     }
     constexpr double kRounding = 1e-9;
-    const auto count = static_cast<double>(weight.count);
+    const auto count = static_cast<double>(timed());
     const double mean = static_cast<double>(weight.ns) / count;
     const double mean_square = squares / count;
     if (mean_square < mean * mean * (1 - kRounding)) {
@@ -64,6 +70,8 @@ struct Sum {
     line.weight = weight;
     line.min_ns = min();
     line.max_ns = max_ns;
+    line.average_ns = average();
+    line.untimed = untimed;
     line.deviation_ns = deviation();
     line.margin = uncertainty.margin();
     return line;
@@ -166,6 +174,8 @@ std::vector<GroupLine> group_lines(const GroupSums& sums, Order order, size_t to
                      .weight = sum.weight,
                      .min_ns = sum.min(),
                      .max_ns = sum.max_ns,
+                     .average_ns = sum.average(),
+                     .untimed = sum.untimed,
                      .busy_ns = sum.busy_ns,
                      .deviation_ns = sum.deviation(),
                      .margin = sum.uncertainty.margin()});
@@ -390,6 +400,9 @@ class Summarizer {
  private:
   void count_recorded() {
     const ProfileInfo& info = rows_.info;
+    for (const Row& row : rows_.rows) {
+      summary_.untimed += row.kind == RowKind::launch ? row.weight.count : 0;
+    }
     summary_.window = rows_.selected_window();
     summary_.interval_ns = rows_.interval_ns;
     if (!rows_.window) {

@@ -48,6 +48,8 @@ struct SummaryLine {
   Weight weight;
   uint64_t min_ns = 0;  // time of the shortest record; min_ns and max_ns are 0 if nothing was timed
   uint64_t max_ns = 0;
+  uint64_t average_ns = 0;  // at least min_ns, at most max_ns
+  uint64_t untimed = 0;     // launches in `weight` whose times were not measured
   // Standard deviation of the records' times; nullopt if squares were not recorded.
   std::optional<uint64_t> deviation_ns;
   std::optional<Margin> margin;  // of an estimated GPU time
@@ -77,6 +79,8 @@ struct GroupLine {
   Weight weight;
   uint64_t min_ns = 0;
   uint64_t max_ns = 0;
+  uint64_t average_ns = 0;
+  uint64_t untimed = 0;  // see SummaryLine
   // Busy time of the group's devices. 0 if the profile has no SHARE lines, and for ranks that share a device.
   uint64_t busy_ns = 0;
   std::optional<uint64_t> deviation_ns;
@@ -108,6 +112,7 @@ struct Summary {
   // The next counts cover the window or, without a window, the complete recording; see ProfileInfo.
   uint64_t gpu_records = 0;
   uint64_t with_stack_records = 0;
+  uint64_t untimed = 0;  // launches of LAUNCH lines, which have no times
   uint64_t recorded_samples = 0;
   uint64_t estimated = 0;
   std::shared_ptr<WorkPaths> texts;  // owns the texts of the lines, except those that the rows own

@@ -171,6 +171,7 @@ void count_rows(Aggregate& rows, const Outside& outside) {
   for (const SampleRow& row : rows.samples) {
     info.estimated += (row.key.flags & p::kSampleEstimated) != 0 ? row.count : 0;
   }
+  info.untimed = timed ? info.launches : 0;
   info.kind = kind_of(timed, launches, !rows.samples.empty() || outside.samples.recorded > 0);
 }
 
@@ -270,7 +271,7 @@ double LaunchScale::of(p::ProcessId process) const {
   return found == processes_.end() ? 1 : p::launch_scale(found->second.represented, found->second.weighted);
 }
 
-void LaunchScale::apply(Aggregate& rows) const {
+bool LaunchScale::apply(Aggregate& rows) const {
   constexpr double kMost = 9e18;  // fits 64 bits
   double most = 1;
   for (const auto& entry : processes_) {
@@ -280,7 +281,7 @@ void LaunchScale::apply(Aggregate& rows) const {
   const Weight& host = rows.host_total;
   if (static_cast<double>(std::max({total.ns, total.count, total.bytes, host.ns, host.count, host.bytes})) >
       kMost / most) {
-    return;
+    return false;
   }
   const Weight before = std::exchange(rows.total, {});
   for (size_t i = 0; i < rows.rows.size(); ++i) {
@@ -306,9 +307,11 @@ void LaunchScale::apply(Aggregate& rows) const {
   rows.slices.scale([this](p::ProcessId process) { return of(process); });
   // These sums do not know their processes.
   const double mean = p::launch_scale(static_cast<double>(rows.total.count), static_cast<double>(before.count));
-  for (uint64_t* sum : {&rows.info.gpu_records, &rows.info.with_stack, &rows.queue_total_ns}) {
+  rows.info.record_scale = mean;
+  for (uint64_t* sum : {&rows.info.gpu_records, &rows.info.with_stack, &rows.info.unsampled, &rows.queue_total_ns}) {
     *sum = p::scaled(*sum, mean);
   }
+  return true;
 }
 
 }  // namespace gpuprof::analyze

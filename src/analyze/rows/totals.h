@@ -73,8 +73,9 @@ class LaunchScale {
   // Returns how many launches one counted launch of the process stands for. 1: the profile does not say.
   [[nodiscard]] double of(profile::ProcessId process) const;
 
-  // Scales all rows and sums. Does nothing if a sum would not fit, which happens only in a forged profile.
-  void apply(Aggregate& rows) const;
+  // Scales all rows and sums. Returns false, and does nothing, if a sum would not fit. This happens only in a forged
+  // profile.
+  bool apply(Aggregate& rows) const;
 
  private:
   struct Counts {

@@ -55,13 +55,33 @@ std::string part_warning(const std::multimap<std::string, std::string>& meta) {
   return part.empty() ? part : "the profile is a subset of another: " + escaped(part);
 }
 
-std::string recording_window(const std::multimap<std::string, std::string>& meta) {
-  // A recording that was cut short lacks the line `recording.window`, because the recorder writes it at the end.
-  if (const auto window = meta.find("recording.window"); window != meta.end()) {
-    return escaped(window->second);
+std::vector<std::string> recording_windows(const std::multimap<std::string, std::string>& meta) {
+  std::vector<std::string> windows;
+  const auto [begin, end] = meta.equal_range("recording.window");
+  for (auto window = begin; window != end; ++window) {
+    windows.push_back(escaped(window->second));
   }
-  const auto process = meta.find("attach.pid");
-  return process == meta.end() ? std::string() : "-p " + escaped(process->second);
+  // A recording that was cut short lacks the line `recording.window`, because the recorder writes it at the end.
+  const auto [first, last] = meta.equal_range("attach.pid");
+  for (auto process = first; process != last; ++process) {
+    const std::string option = "-p " + escaped(process->second);
+    if (std::none_of(windows.begin(), windows.end(), [&option](const std::string& window) {
+          return window == option || window.starts_with(option + " ");
+        })) {
+      windows.push_back(option);
+    }
+  }
+  return windows;
+}
+
+std::string recording_window(const std::multimap<std::string, std::string>& meta) {
+  constexpr size_t kMostNamed = 3;
+  const std::vector<std::string> windows = recording_windows(meta);
+  std::string text;
+  for (size_t i = 0; i < std::min(windows.size(), kMostNamed); ++i) {
+    text.append(text.empty() ? "" : "; ").append(windows[i]);
+  }
+  return windows.size() <= kMostNamed ? text : text + "; and " + std::to_string(windows.size() - kMostNamed) + " more";
 }
 
 void SubsetCollector::begin_input(std::string_view of) {

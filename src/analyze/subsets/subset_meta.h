@@ -47,8 +47,11 @@ std::optional<TimeWindow> slice_window(const std::multimap<std::string, std::str
 // Returns part_text() as a warning. Empty for a complete profile.
 std::string part_warning(const std::multimap<std::string, std::string>& meta);
 
-// Returns the options that limited the recording to a window of the program's run: "-p 4242 --duration 500 ms". Empty
-// for a recording of a complete run.
+// Returns the options that limited recordings to a window of the program's run: "-p 4242 --duration 500 ms". Recordings
+// of a merged profile that have equal options have one element.
+std::vector<std::string> recording_windows(const std::multimap<std::string, std::string>& meta);
+
+// Returns recording_windows() as one text. Empty for a recording of a complete run.
 std::string recording_window(const std::multimap<std::string, std::string>& meta);
 
 // Collects the subsets among the inputs of a merge. If all subsets of a profile are there, they make it complete again.

@@ -45,13 +45,16 @@ void put_numbers(const Line& line, bool timed, JsonObject& object) {
   object.number("count", line.weight.count);
   if (timed) {
     object.number("ns", line.weight.ns);
-    object.number("avg_ns", average_ns(line.weight));
+    object.number("avg_ns", line.average_ns);
     object.number("min_ns", line.min_ns);
     object.number("max_ns", line.max_ns);
     if (line.deviation_ns) {
       object.number("stddev_ns", *line.deviation_ns);
     }
     put_margin(line.margin, object);
+    if (line.untimed > 0) {
+      object.number("untimed", line.untimed);
+    }
     object.number("bytes", line.weight.bytes);
   }
 }
@@ -214,7 +217,7 @@ void put_optional(const Summary& summary, JsonObject& object, TextStream& stream
     object.key("coverage_percent") += percent_digits_down(covered.with_stack, covered.all(), 4);
     json_counts(summary.info.coverage, object.key("coverage"));
     object.number("unsampled", summary.info.unsampled);
-    object.number("lost_gpu_work", covered.lost);
+    object.number("lost_gpu_work", profile::scaled(covered.lost, summary.info.record_scale));
   }
 }
 

@@ -56,8 +56,25 @@ void print_filter(const Summary& summary, Page& page) {
                 : "shown below: " + share + " of the " + counted(summary) + ", " + count_text(summary.total.count));
 }
 
+template <typename Line>
+bool has_times(const Line& line) {
+  return line.untimed == 0 || line.untimed < line.weight.count;
+}
+
+// Formats a time of the line: "-" if a recording only counted its launches.
+template <typename Line>
+std::string time_text(const Line& line, uint64_t ns) {
+  return has_times(line) ? short_duration(ns) : "-";
+}
+
 std::string deviation_text(const std::optional<uint64_t>& ns) {
   return ns ? short_duration(*ns) : "-";
+}
+
+// Formats the line's share: "-" if it is one of times that are unknown.
+template <typename Line>
+std::string line_share(const Summary& summary, const Shares& shares, const Line& line) {
+  return summary.timed && !has_times(line) ? "-" : shares.of(line.weight);
 }
 
 // Formats how far an estimated time may be off, in percent of the time.
@@ -92,14 +109,14 @@ void print_work(const Summary& summary, const std::vector<Line>& lines, const ch
                      "+-"),
                "name");
   for (const Line& line : lines) {
-    std::vector<std::string> numbers = {shares.of(line.weight)};
+    std::vector<std::string> numbers = {line_share(summary, shares, line)};
     if (summary.timed) {
-      numbers.push_back(short_duration(line.weight.ns));
+      numbers.push_back(time_text(line, line.weight.ns));
     }
     numbers.push_back(short_count_text(line.weight.count));
     if (summary.timed) {
-      numbers.push_back(short_duration(average_ns(line.weight)));
-      numbers.push_back(short_duration(line.max_ns));
+      numbers.push_back(time_text(line, line.average_ns));
+      numbers.push_back(time_text(line, line.max_ns));
       numbers.push_back(deviation_text(line.deviation_ns));
     }
     page.row(first(std::move(numbers), margin_text(line)), name(line));
@@ -115,8 +132,8 @@ void print_ranks(const Summary& summary, Page& page) {
   page.title("Ranks, the busiest first", summary.ranks.size(), summary.found.ranks);
   page.columns({"of most", shared ? "busy" : "time", "calls", "avg"}, "rank");
   for (const GroupLine& line : summary.ranks) {
-    page.row({percent_text(busy(line), busy(summary.ranks.front())), short_duration(busy(line)),
-              short_count_text(line.weight.count), short_duration(average_ns(line.weight))},
+    page.row({has_times(line) ? percent_text(busy(line), busy(summary.ranks.front())) : "-",
+              time_text(line, busy(line)), short_count_text(line.weight.count), time_text(line, line.average_ns)},
              page.name(line.name, page.name_width(4), Naming::plain));
   }
 }
@@ -173,9 +190,11 @@ void print_functions(const Summary& summary, Page& page) {
   const std::vector<std::string> texts = function_texts(summary.functions, columns.size(), page);
   for (size_t i = 0; i < texts.size(); ++i) {
     const FunctionLine& line = summary.functions[i];
-    std::vector<std::string> numbers = {shares.of(line.total), shares.of(line.direct)};
+    const bool is_untimed = summary.timed && summary.untimed > 0 && line.total.ns == 0;
+    std::vector<std::string> numbers = {is_untimed ? "-" : shares.of(line.total),
+                                        is_untimed ? "-" : shares.of(line.direct)};
     if (summary.timed) {
-      numbers.push_back(short_duration(line.total.ns));
+      numbers.push_back(is_untimed ? "-" : short_duration(line.total.ns));
     }
     numbers.push_back(short_count_text(line.total.count));
     page.row(numbers, texts[i]);
@@ -208,10 +227,9 @@ void print_paths(const Lines& lines, const char* title, size_t found, const std:
 void print_call_paths(const Summary& summary, Page& page) {
   const Shares shares(summary, summary.total);
   const auto numbers = [&](const SummaryLine& line) {
-    auto values = summary.timed
-                      ? std::vector{shares.of(line.weight), short_duration(line.weight.ns),
-                                    short_count_text(line.weight.count), short_duration(average_ns(line.weight))}
-                      : std::vector{shares.of(line.weight), short_count_text(line.weight.count)};
+    auto values = summary.timed ? std::vector{line_share(summary, shares, line), time_text(line, line.weight.ns),
+                                              short_count_text(line.weight.count), time_text(line, line.average_ns)}
+                                : std::vector{shares.of(line.weight), short_count_text(line.weight.count)};
     insert_margin(summary, margin_text(line), values);
     return values;
   };

@@ -204,6 +204,20 @@ TEST_CASE("the sums of weighted windows are scaled to all launches of each proce
   CHECK(rows.info.windows == 1);
 }
 
+TEST_CASE("failed calls of weighted windows are scaled as their table, and so are the GPU records of the coverage") {
+  const std::string text = kAggregateBase +
+                           "PROCESS;2;200;1;5;1;0;0;0\nWORK;8;1;7;0;1;0;0;0;0;0;failed;4;0\n"
+                           "WORK;9;2;7;0;1;0;0;0;0;0;failed;4;0\nWINDOW;10;30;8\nGPU;0;1;60;600;10;10;0;0;0\n"
+                           "GPU;0;2;20;200;10;10;0;0;0\nHOST;0;8;6;0;0;0;0\nHOST;1;8;2;0;0;0;0\nHOST;0;9;5;0;0;0;0\n"
+                           "COVERAGE;1;represented;100\nCOVERAGE;1;weighted;80\n";
+  const Aggregate rows = aggregate_text(text, {.host = true});
+  CHECK(rows.info.failures.at("cudaStreamSynchronize") == 10 + 5);
+  CHECK(rows.host_total.count == 10 + 5);
+  CHECK(rows.info.record_scale == 1.25);
+  CHECK(rows.info.gpu_records == 100);
+  CHECK(rows.info.covered.percent_text() == "75.00%");
+}
+
 TEST_CASE("lost work of weighted windows counts as much as recorded work") {
   const Aggregate rows = aggregate_text(kAggregateBase +
                                         "WINDOW;10;30;8\nGPU;0;1;80;800;10;10;0;0;0\nLOSS;1;ring_full;30\n"

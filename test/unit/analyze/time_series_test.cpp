@@ -60,7 +60,7 @@ using Cells = std::vector<uint64_t>;
 }  // namespace
 
 TEST_CASE("the cells of a recording with --max-overhead are scaled to all launches of each process") {
-  // Process 1 made 30 launches, of which 20 are counted; process 2 is complete.
+  // Process 1 made 30 launches and counted 20 of them. Process 2 is complete.
   const std::string text = kHead + kInterval +
                            "META;budget.max_overhead_percent;3\nPROCESS;2;200;1;5;1;0;0;0\n"
                            "WORK;8;2;7;0;1;0;0;0;1;0;kernel;2;0\nWORK;9;1;7;0;1;0;0;0;0;0;failed;2;0\n"

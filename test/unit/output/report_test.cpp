@@ -165,6 +165,57 @@ TEST_CASE("a merged profile says which processes are estimated, and has no busy 
   CHECK((ranks[0].busy_ns == 0 && ranks[1].busy_ns == 0));
 }
 
+TEST_CASE("the average of an estimate is at most its maximum, and at least its minimum") {
+  const analyze::Aggregate rows = read_all(
+      "GPUPROF;3.4\nSTRING;1;kernel\nPROCESS;1;7;0;0;0;0;0;0\nWORK;1;1;7;0;0;0;0;0;0;0;kernel;1;0\n"
+      "WINDOW;1000;1025\nWINDOW;1100;1125;2\nGPU;0;1;1;100;100;100;10000;0;0\n"
+      "COVERAGE;1;represented;14\nCOVERAGE;1;weighted;10\n");
+  const analyze::Summary summary = analyze::summarize(rows);
+  REQUIRE(summary.work.size() == 1);
+  CHECK(summary.work[0].weight.ns == 140);
+  CHECK(summary.work[0].weight.count == 1);
+  CHECK(summary.work[0].average_ns == 100);
+  CHECK(report(rows, {}).find("100.00%   140 ns        1   100 ns   100 ns") != std::string::npos);
+  const std::string json = collect_text([&](TextStream& out) { output::report_json(summary, out); });
+  CHECK(json.find("\"avg_ns\":100,\"min_ns\":100,\"max_ns\":100") != std::string::npos);
+}
+
+TEST_CASE("launches without times of a merged profile are named, and have no times in the tables") {
+  const std::string text =
+      "GPUPROF;3.0\nSTRING;1;timed\nSTRING;2;counted\nSTRING;3;both\nPROCESS;1;7;0;0;0;0;0;0\n"
+      "WORK;1;1;7;0;0;0;0;0;0;0;kernel;1;0\nWORK;2;1;7;0;0;0;0;0;0;0;launch;2;0\n"
+      "WORK;3;1;7;0;0;0;0;0;0;0;kernel;3;0\nWORK;4;1;7;0;0;0;0;0;0;0;launch;3;0\n"
+      "GPU;0;1;1;30;30;30;900;0;0\nGPU;0;3;2;20;10;10;200;0;0\nLAUNCH;0;2;7\nLAUNCH;0;4;3\nEND;9;0;3;50;0;0;0\n";
+  const analyze::Aggregate rows = read_all(text);
+  const std::string shown = report(rows, {});
+  CHECK(shown.find("GPU time 50 ns in 3 operations, 0.00% of them with a CPU stack\n"
+                   "10 more launches without GPU times, only counted\n") != std::string::npos);
+  CHECK(shown.find("       -        -        7        -        -        -  [counted launches]\n") != std::string::npos);
+  const auto groups = analyze::summarize(rows, {.by = analyze::Dimension::pid}).groups;
+  REQUIRE(groups.size() == 1);
+  CHECK(groups[0].weight.count == 13);
+  CHECK(groups[0].average_ns == 50 / 3);  // LAUNCH lines have no times
+  const std::string json = collect_text([&](TextStream& out) { output::report_json(analyze::summarize(rows), out); });
+  CHECK(json.find("\"missing\":[\"10 launches have no GPU times, only a count\"") != std::string::npos);
+}
+
+TEST_CASE("a merged profile says how many of its recordings are only a part of the program's run") {
+  const std::string kernel =
+      "STRING;1;kernel\nPROCESS;1;7;0;0;0;0;0;0\nWORK;1;1;7;0;0;0;0;0;0;0;kernel;1;0\nGPU;0;1;1;30;30;30;900;0;0\n";
+  std::string text = "GPUPROF;3.0\nMETA;recording;0123456789abcdef0123456789abcdef\n";
+  text += "META;recording.window;--duration 500 ms\n";
+  CHECK(report(read_all(text + kernel), {}).find("recorded only a part of the program's run: --duration 500 ms\n") !=
+        std::string::npos);
+  text += "META;recording;1123456789abcdef0123456789abcdef\nMETA;recording;2123456789abcdef0123456789abcdef\n";
+  CHECK(report(read_all(text + kernel), {.width = 200})
+            .find("recorded in at least 1 of 3 recordings only a part of the program's run: --duration 500 ms\n") !=
+        std::string::npos);
+  text += "META;attach.pid;42\nMETA;attach.pid;43\nMETA;recording.window;-p 43 --delay 1 s\n";
+  CHECK(report(read_all(text + kernel), {.width = 200})
+            .find("recorded only a part of the program's run: --duration 500 ms; -p 43 --delay 1 s; -p 42\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("tables drop lines until the report fits the requested height, and say so") {
   std::string text = "GPUPROF;3.0\nPROCESS;1;1;0;0;0;0;0;0\n";
   for (int i = 1; i <= 40; ++i) {
