@@ -46,7 +46,8 @@ void Timeline::add(Source& source, const backend::Call& call, const PendingLaunc
   made.call.process = source.process();
   made.call.tid = launch == nullptr || launch->tid == 0 ? call.tid : launch->tid;
   made.call.correlation = call.correlation;
-  // A latency begins at the time of the launch, so the call does, too. Each backend reads its own time at another place.
+  // A latency begins at the time of the launch, so the call does, too. Each backend reads its own time at another
+  // place.
   const bool has_time = launch != nullptr && launch->time_ns != 0 && launch->time_ns <= call.end_ns;
   made.call.start_ns = has_time ? launch->time_ns : call.start_ns;
   made.call.end_ns = call.end_ns;

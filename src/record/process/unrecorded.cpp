@@ -125,8 +125,7 @@ std::vector<ExpectedLibrary> attached_libraries(const backend::Backends& chosen)
   for (const auto& backend : chosen) {
     const backend::Descriptor& what = backend->descriptor();
     if (!what.vendor_library.empty()) {
-      libraries.push_back(
-          {what.name, std::string(what.vendor_library), std::string(backend->library().file_name), ""});
+      libraries.push_back({what.name, std::string(what.vendor_library), std::string(backend->library().file_name), ""});
     }
   }
   return libraries;
