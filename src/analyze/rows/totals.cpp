@@ -67,11 +67,11 @@ std::string ProfileInfo::estimate_text() const {
     return "";
   }
   if (only_in_windows) {
-    return is_partly_estimate() ? "launches of " + std::to_string(estimated_processes.size()) + " of " +
-                                      std::to_string(processes.size()) +
-                                      " processes are only those in windows of the time (--max-overhead)"
-                                : "launches are only those in " + counted_text(windows, "window") +
-                                      " of the time (--max-overhead)";
+    return is_partly_estimate()
+               ? "launches of " + std::to_string(estimated_processes.size()) + " of " +
+                     std::to_string(processes.size()) +
+                     " processes are only those in windows of the time (--max-overhead)"
+               : "launches are only those in " + counted_text(windows, "window") + " of the time (--max-overhead)";
   }
   const std::string last = margin.empty() ? "" : ", GPU time +-" + margin;
   if (is_partly_estimate()) {  // the exact numbers have windows, too
