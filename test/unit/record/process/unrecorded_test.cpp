@@ -53,7 +53,10 @@ class FakeProc {
 
   std::vector<Error> look(bool nothing_recorded, bool connected = false, const std::string& injection = kInjectedPath) {
     UnrecordedProcesses processes({{"opencl", "libOpenCL.so", injection, "OPENCL_LAYERS"}}, 1, true, folder_);
-    processes.look(1, [connected](pid_t) { return connected; });
+    // One look examines as many processes as it can in a limited time. On a busy machine, this may be none.
+    for (uint64_t looks = 1; looks <= 10; ++looks) {
+      processes.look(looks * 10'000'000'000, [connected](pid_t) { return connected; });
+    }
     return processes.messages(nothing_recorded);
   }
   // As in a recording of the running process 1. `programs`: the program of its child 30 at each look.
