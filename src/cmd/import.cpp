@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "analyze/merge/merge.h"
-#include "analyze/rows/iaprof_lines.h"
+#include "analyze/stalls/iaprof_lines.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
 #include "base/text/numbers.h"

@@ -1,4 +1,4 @@
-#include "analyze/rows/iaprof_lines.h"
+#include "analyze/stalls/iaprof_lines.h"
 
 #include <array>
 #include <cstdio>
