@@ -1,6 +1,7 @@
 #include "analyze/rows/estimates.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 

@@ -4,7 +4,6 @@
 // residual of a block is its GPU time, less the time that its launches would have taken at the mean ratio.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <map>

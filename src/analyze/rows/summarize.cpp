@@ -232,6 +232,7 @@ void limit_to_recorded(const Aggregate& rows, uint64_t recorded, uint64_t exclus
 std::vector<DeviceLine> device_lines(const Aggregate& rows) {
   std::vector<DeviceLine> lines;
   const uint64_t recorded = recorded_ns(rows);
+  const bool lacks_work = rows.info.lacks_gpu_work();
   struct Use {
     Weight weight;
     uint64_t busy_ns = 0;
@@ -259,7 +260,7 @@ std::vector<DeviceLine> device_lines(const Aggregate& rows) {
     }
     const auto& [weight, busy_ns, exclusive_ns, idle_ns, estimated] = use->second;
     DeviceLine line{device_label(rows.tables, device.id), weight, busy_ns, idle_ns, busy_ns + idle_ns};
-    line.lacks_work = rows.info.lacks_gpu_work();
+    line.lacks_work = lacks_work;
     // The recorder does not measure busy and idle time in windows. Those of a complete recording of the same device, in
     // a merged profile, would leave out the work in the windows.
     if (rows.info.is_estimate() && (estimated || line.wall_ns == 0)) {

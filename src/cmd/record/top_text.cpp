@@ -6,6 +6,7 @@
 #include "base/text/numbers.h"
 #include "base/text/utf8.h"
 #include "output/text.h"
+#include "profile/coverage.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -30,13 +31,9 @@ std::string rate(const LiveState& state, const LiveState& before) {
   return counted_text(static_cast<uint64_t>(std::llround(each_second)), "launch") + "/s";
 }
 
-uint64_t scaled(const LiveState& state, uint64_t number) {
-  return state.scale == 1 ? number : static_cast<uint64_t>(std::llround(static_cast<double>(number) * state.scale));
-}
-
 // Returns "4.20 s" or, with --max-overhead, "4.20 s (estimated from 6.72% of the launches)".
 std::string gpu_time(const LiveState& state) {
-  const std::string text = "GPU time " + duration_text(scaled(state, state.gpu_ns));
+  const std::string text = "GPU time " + duration_text(profile::scaled(state.gpu_ns, state.scale));
   const uint64_t recorded = state.launches - std::min(state.launches, state.between_windows);
   return state.between_windows == 0
              ? text
@@ -96,8 +93,8 @@ void put_kernels(const LiveState& state, size_t most, const TopShape& shape, std
     column(share(state, kernel.ns, kernel.count), 7, text);
     if (wide) {
       column(state.recent_gpu_ns == 0 ? "-" : percent_text(kernel.recent_ns, state.recent_gpu_ns), 6, text);
-      column(state.gpu_ns == 0 ? "-" : duration_text(scaled(state, kernel.ns)), 8, text);
-      column(count_text(scaled(state, kernel.count)), 8, text);
+      column(state.gpu_ns == 0 ? "-" : duration_text(profile::scaled(kernel.ns, state.scale)), 8, text);
+      column(count_text(profile::scaled(kernel.count, state.scale)), 8, text);
     }
     const size_t room = shape.width - std::min(shape.width, text.size());
     put(text + output::shown_kernel(kernel.name, room), "", shape, lines);

@@ -15,9 +15,10 @@ RecordingWindows::RecordingWindows(const RecordingSwitch::Options& options, doub
       channel_(channel),
       sources_(sources),
       correlator_(correlator) {
-  channel_.set_wanted(switch_.on());
   if (switch_.on()) {
     switch_on(start_ns);
+  } else {
+    channel_.set_wanted(false);
   }
 }
 

@@ -56,8 +56,9 @@ struct Recording {
 Recording record_windows(uint64_t seed, uint64_t weight, uint64_t length_ns) {
   Program program(seed);
   std::mt19937_64 random(seed + 1'000'000);
-  std::map<std::pair<uint64_t, size_t>, std::pair<uint64_t, uint64_t>> rows;  // by slice and kernel: count, time
-  std::map<uint64_t, uint64_t> launches;                                      // by slice
+  std::map<std::pair<uint64_t, size_t>, std::pair<uint64_t, uint64_t>>
+      rows;                               // key: slice and kernel; value: count and time
+  std::map<uint64_t, uint64_t> launches;  // key: slice
   Recording made;
   std::string windows;
   uint64_t represented = 0;
