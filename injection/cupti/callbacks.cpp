@@ -47,9 +47,7 @@ uint64_t host_id(const CUpti_CallbackData& data) {
 
 // A launch while recording is off.
 void pass(const CUpti_CallbackData& data) {
-  if (tracing()) {
-    note_traced_launch();
-  } else if (counts_passed()) {
+  if (!tracing() && counts_passed()) {
     return;
   }
   count_passed();
@@ -60,7 +58,6 @@ void begin_launch(const CUpti_CallbackData& data) {
   const uint64_t begun_ns = begin_timing();
   last_launch = id_of(data);
   if (wants(GPUPROF_OPTION_WINDOWS)) {
-    note_traced_launch();
     launch_begun(data.correlationId);
   }
   note_context(data.context);

@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, kCoverageCounts> kWords = {
     "launches",        "matched",       "captured",       "failed",          "without_record",
     "unsampled",       "without_stack", "without_launch", "before_attach",   "samples_without_launch",
     "samples_foreign", "outside_range", "stack_whole",    "stack_truncated", "stack_no_python",
-    "between_windows", "represented",   "weighted"};
+    "between_windows", "represented",   "weighted",       "extrapolated"};
 
 // An unknown reason counts as a loss of work.
 uint64_t sum_of(const std::map<std::string, uint64_t>& losses, Missing what) {

@@ -30,8 +30,9 @@ enum class CoverageCount : uint8_t {
   between_windows,
   represented,
   weighted,
+  extrapolated,
 };
-inline constexpr size_t kCoverageCounts = static_cast<size_t>(CoverageCount::weighted) + 1;
+inline constexpr size_t kCoverageCounts = static_cast<size_t>(CoverageCount::extrapolated) + 1;
 
 std::string_view word(CoverageCount what);
 

@@ -116,6 +116,13 @@ CUstream_st* stream_of(CUstream stream) {
   return nullptr;
 }
 
+// CUDA's driver numbers copies within a device and large fills, too.
+bool is_numbered(OpKind kind, const Op& op) {
+  constexpr uint64_t kLargeFill = 64 << 10;
+  return op.graph_node == 0 && (kind == OpKind::kernel || (kind == OpKind::fill && op.bytes >= kLargeFill) ||
+                                (kind == OpKind::copy && op.copy_kind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOD));
+}
+
 Op run(CUstream_st* stream, OpKind kind, uint64_t ns, Op op) {
   const Tracer* tracer = driver().tracer;
   {
@@ -130,7 +137,7 @@ Op run(CUstream_st* stream, OpKind kind, uint64_t ns, Op op) {
     op.stream = op.graph_node == 0 ? stream->id : stream->id + kInternalStreams;
     op.correlation = op.of_body ? 0 : thread_correlation;
     stream->free_at_ns = op.end_ns;
-    op.number = kind == OpKind::kernel && op.graph_node == 0 ? ++driver().kernels : 0;
+    op.number = is_numbered(kind, op) ? ++driver().numbered : 0;
   }
   if (tracer != nullptr) {
     tracer->op(op);

@@ -53,7 +53,7 @@ struct Op {
   bool of_body;       // true: the work is in the body of a conditional node, so its record has no correlation id
   uint8_t copy_kind;  // CUpti_ActivityMemcpyKind
   uint32_t module;    // module id of a kernel
-  uint64_t number;    // of the kernel in the process, whether it is traced or not
+  uint64_t number;    // of the work in the process, whether it is traced or not; 0: none
   const char* name;   // owned by the module: the memory is reused after the module is unloaded
 };
 

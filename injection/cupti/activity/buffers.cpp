@@ -109,6 +109,9 @@ void emit(gpuprof_gpu_op op) {
   Session& s = session();
   if (wants(GPUPROF_OPTION_WINDOWS) && (op.correlation & GPUPROF_CORRELATION_EXEC) == 0) {
     launch_ended(static_cast<uint32_t>(op.correlation));
+    if (op.graph_node == 0) {
+      note_traced_record();
+    }
   }
   if (op.end_ns == 0 && op.start_ns != 0 && load_relaxed(&s.ending) != 0) {
     lost(GPUPROF_LOSS_UNFINISHED, 1);

@@ -14,27 +14,33 @@ struct Passed {
   uint32_t counting;
   uint32_t tracing;
   uint32_t lock;
-  uint64_t launches;  // traced
-  uint64_t kernels;   // traced
+  uint64_t records;  // of launches that are no graph launches
   // Guarded by the lock:
   bool attached;      // the process may have launched kernels before the recording
   int64_t first;      // number of the first traced kernel; 0: none
   uint64_t first_ns;  // when its record came
   int64_t last;       // number of the last traced kernel; 0: none
   uint64_t last_ns;
-  uint64_t idle_ns;       // begin of the first window without kernels since then; 0: none
+  uint64_t idle_ns;      // begin of the first window without kernels since then; 0: none
+  int64_t window_first;  // smallest and largest number of the kernels in this window; 0: none
+  int64_t window_last;
+  int64_t traced;         // numbers in the windows before
   double unwanted_share;  // share of the time before this window that the user did not want, until it has a kernel
-  double unwanted;        // kernels launched in such times
+  double unwanted;        // numbers given in such times
   // Used only by the service thread:
-  uint64_t unwanted_ns;     // when recording was switched off by the user, since the last window; 0: it was not
-  uint64_t window_ns;       // begin of the last window
-  uint64_t window_end_ns;   // end of the last window, or begin of the recording
-  uint64_t recorded_ns;     // length of the windows that have ended
-  uint64_t window_kernels;  // `kernels` at that time
+  uint64_t unwanted_ns;    // when recording was switched off by the user, since the last window; 0: it was not
+  uint64_t window_ns;      // begin of the last window
+  uint64_t window_end_ns;  // end of the last window, or begin of the recording
+  uint64_t recorded_ns;    // length of the windows that have ended
   uint64_t reported;
   uint64_t reported_unwanted;
+  uint64_t reported_extrapolated;
 };
 Passed state;
+
+int64_t in_window() {
+  return state.window_first == 0 ? 0 : state.window_last - state.window_first + 1;
+}
 
 void report_growth(gpuprof_count kind, double launches, uint64_t& reported) {
   const uint64_t sum = launches > 0 ? static_cast<uint64_t>(launches) : 0;
@@ -57,14 +63,17 @@ void set_tracing(bool on) {
   const uint64_t now = now_ns();
   if (on && !tracing()) {
     state.window_ns = now;
-    state.window_kernels = load_relaxed(&state.kernels);
     const uint64_t wanted_ns = (state.unwanted_ns == 0 ? now : state.unwanted_ns) - state.window_end_ns;
     const uint64_t passed_ns = now - state.window_end_ns;
     if (state.recorded_ns != 0) {
       count(GPUPROF_COUNT_PASSED_NS, wanted_ns);
     }
-    if (state.unwanted_ns != 0 && passed_ns != 0 && try_lock_bounded(&state.lock)) {
-      state.unwanted_share = 1 - static_cast<double>(wanted_ns) / static_cast<double>(passed_ns);
+    if (try_lock_bounded(&state.lock)) {
+      state.traced += in_window();
+      state.window_first = 0;
+      if (state.unwanted_ns != 0 && passed_ns != 0) {
+        state.unwanted_share = 1 - static_cast<double>(wanted_ns) / static_cast<double>(passed_ns);
+      }
       unlock(&state.lock);
     }
     state.unwanted_ns = 0;
@@ -80,15 +89,16 @@ bool tracing() {
   return load_relaxed(&state.tracing) != 0;
 }
 
-void note_traced_launch() {
-  add_relaxed(&state.launches, uint64_t{1});
+void note_traced_record() {
+  add_relaxed(&state.records, uint64_t{1});
 }
 
 void note_traced_kernel(int64_t number) {
-  add_relaxed(&state.kernels, uint64_t{1});
   if (number <= 0 || !try_lock_bounded(&state.lock)) {
     return;
   }
+  state.window_last = state.window_first == 0 ? number : std::max(state.window_last, number);
+  state.window_first = state.window_first == 0 ? number : std::min(state.window_first, number);
   if (state.first == 0 || number < state.first) {
     state.first = number;
     state.first_ns = state.first_ns == 0 ? now_ns() : state.first_ns;
@@ -109,12 +119,12 @@ void report_passed(bool last) {
   if (!counts_passed() || !try_lock_bounded(&state.lock)) {
     return;
   }
-  const uint64_t kernels = load_relaxed(&state.kernels);
-  if (!last && state.idle_ns == 0 && kernels == state.window_kernels) {
+  if (!last && state.idle_ns == 0 && in_window() == 0) {
     state.idle_ns = state.window_ns;
   }
   const int64_t first = state.first;
   const int64_t newest = state.last;
+  const int64_t traced = state.traced + in_window();
   const uint64_t first_ns = state.first_ns;
   const uint64_t newest_ns = state.last_ns;
   // If a window without kernels followed, the launches are assumed to have ended halfway before it, else to have gone
@@ -123,20 +133,22 @@ void report_passed(bool last) {
   end_ns = state.unwanted_ns == 0 ? end_ns : std::max(newest_ns, std::min(end_ns, state.unwanted_ns));
   const double unwanted = state.unwanted;
   unlock(&state.lock);
-  if (newest == 0 || kernels == 0) {
+  if (newest == 0 || traced == 0) {
     return;
   }
   const auto known = static_cast<double>(newest - first + 1);
-  double others = known + static_cast<double>(state.attached ? 0 : first - 1) - static_cast<double>(kernels) - unwanted;
+  const double before = state.attached ? 0 : static_cast<double>(first - 1);
+  const double others = known + before - static_cast<double>(traced) - unwanted;
   // Records come in batches, so the known kernels were launched in at least the time of the windows.
   const uint64_t known_ns = std::max(newest_ns - first_ns, state.recorded_ns);
-  if (last && known_ns != 0) {
-    others += known * static_cast<double>(end_ns - newest_ns) / static_cast<double>(known_ns);
-  }
-  // Copies and fills have no numbers, and are assumed to be as frequent as among the traced launches.
-  const double ratio = static_cast<double>(load_relaxed(&state.launches)) / static_cast<double>(kernels);
-  report_growth(GPUPROF_COUNT_PASSED, others * ratio, state.reported);
+  const double later =
+      last && known_ns != 0 ? known * static_cast<double>(end_ns - newest_ns) / static_cast<double>(known_ns) : 0;
+  // Not each launch has a number of its own: copies within a device and large fills have one, other copies and small
+  // fills have none (CUDA 13.0).
+  const double ratio = static_cast<double>(load_relaxed(&state.records)) / static_cast<double>(traced);
+  report_growth(GPUPROF_COUNT_PASSED, (others + later) * ratio, state.reported);
   report_growth(GPUPROF_COUNT_UNWANTED, unwanted * ratio, state.reported_unwanted);
+  report_growth(GPUPROF_COUNT_EXTRAPOLATED, later * ratio, state.reported_extrapolated);
 }
 
 void note_unwanted() {

@@ -12,7 +12,9 @@ namespace gpuprof::analyze {
 namespace {
 
 constexpr double kAbove = 0.025;  // probability beyond each end of the interval
-constexpr int kUsual = 20;        // the interval of work in so many blocks is right, however few of all blocks they are
+// A process launches between half and 1.5 times as fast at its end as it did before.
+constexpr double kExtrapolationError = 0.5;
+constexpr int kUsual = 20;  // the interval of work in so many blocks is right, however few of all blocks they are
 
 // A float has 24 bits.
 bool is_close(double sum, uint64_t known) {
@@ -115,6 +117,9 @@ void Estimates::finish(std::span<const Known> rows, const LaunchScale& scale) {
     }
     seen_.push_back(seen);
     active_.push_back(launches.active);
+    const double extrapolated = kExtrapolationError * scale.extrapolated(known.process) * factor;
+    extrapolated_.push_back(
+        {extrapolated * static_cast<double>(known.ns), extrapolated * static_cast<double>(known.count)});
   }
 }
 
@@ -125,6 +130,9 @@ void Uncertainty::add(const Estimates& estimates, size_t row) {
   residuals_.resize(2 * Estimates::kBlocks);
   for (size_t i = 0; i < residuals_.size(); ++i) {
     residuals_[i] += estimates.blocks_[row * residuals_.size() + i];
+  }
+  for (size_t measure = 0; measure < extrapolated_.size(); ++measure) {
+    extrapolated_[measure] += estimates.extrapolated_[row][measure];
   }
   seen_ |= estimates.seen_[row];
   active_ |= estimates.active_[row];
@@ -138,7 +146,8 @@ uint64_t Uncertainty::half_width(size_t measure) const {
   }
   constexpr double kMost = 9e18;
   const double t = student_t_quantile(kAbove, std::popcount(active_) - 1);
-  return static_cast<uint64_t>(std::llround(std::min(std::sqrt(squares) * t, kMost)));
+  return static_cast<uint64_t>(
+      std::llround(std::min(std::hypot(std::sqrt(squares) * t, extrapolated_[measure]), kMost)));
 }
 
 std::optional<Margin> Uncertainty::margin() const {

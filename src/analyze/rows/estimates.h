@@ -1,9 +1,11 @@
 // Computes how exact the GPU times and counts of a recording with --max-overhead are. Such a recording knows random
 // windows only. A sum of it is a ratio estimate: the GPU time per launch in the windows, times all launches of the
 // process. Its variance follows from blocks of time (Cochran, Sampling Techniques, 3rd edition, section 6.4): the
-// residual of a block is its GPU time, less the time that its launches would have taken at the mean ratio.
+// residual of a block is its GPU time, less the time that its launches would have taken at the mean ratio. If some of
+// the launches are extrapolated, their number is uncertain, too.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -61,8 +63,9 @@ class Estimates {
   std::vector<double> windows_ = std::vector<double>(kBlocks);   // number of windows that began in each block
   std::vector<double> recorded_ = std::vector<double>(kBlocks);  // sums of 1 / weight of these windows
   // The next lists have one element per row. Bit i stands for block i.
-  std::vector<uint64_t> seen_;    // the work ran in this block
-  std::vector<uint64_t> active_;  // the process launched work in this block
+  std::vector<uint64_t> seen_;                       // the work ran in this block
+  std::vector<uint64_t> active_;                     // the process launched work in this block
+  std::vector<std::array<double, 2>> extrapolated_;  // possible error by LaunchScale::extrapolated() of both measures
 };
 
 // Half the widths of 95% intervals.
@@ -83,6 +86,7 @@ class Uncertainty {
   [[nodiscard]] uint64_t half_width(size_t measure) const;
 
   std::vector<double> residuals_;
+  std::array<double, 2> extrapolated_ = {};
   uint64_t seen_ = 0;
   uint64_t active_ = 0;
 };

@@ -259,7 +259,8 @@ void check_conservation(Aggregate& rows) {
 
 void LaunchScale::add(const p::Coverage& line) {
   for (const auto& [what, number] : {std::pair(p::CoverageCount::represented, &Counts::represented),
-                                     {p::CoverageCount::weighted, &Counts::weighted}}) {
+                                     {p::CoverageCount::weighted, &Counts::weighted},
+                                     {p::CoverageCount::extrapolated, &Counts::extrapolated}}) {
     if (line.what == p::word(what)) {
       processes_[line.process].*number += static_cast<double>(line.count);
     }
@@ -269,6 +270,13 @@ void LaunchScale::add(const p::Coverage& line) {
 double LaunchScale::of(p::ProcessId process) const {
   const auto found = processes_.find(process);
   return found == processes_.end() ? 1 : p::launch_scale(found->second.represented, found->second.weighted);
+}
+
+double LaunchScale::extrapolated(p::ProcessId process) const {
+  const auto found = processes_.find(process);
+  return found == processes_.end() || found->second.represented == 0
+             ? 0
+             : std::min(1.0, found->second.extrapolated / found->second.represented);
 }
 
 bool LaunchScale::apply(Aggregate& rows) const {

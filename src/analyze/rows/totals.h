@@ -72,6 +72,9 @@ class LaunchScale {
 
   // Returns how many launches one counted launch of the process stands for. 1: the profile does not say.
   [[nodiscard]] double of(profile::ProcessId process) const;
+  // Returns which share of these launches is extrapolated: nothing is known of them but the rate of the launches
+  // before.
+  [[nodiscard]] double extrapolated(profile::ProcessId process) const;
 
   // Scales all rows and sums. Returns false, and does nothing, if a sum would not fit. This happens only in a forged
   // profile.
@@ -81,6 +84,7 @@ class LaunchScale {
   struct Counts {
     double represented = 0;
     double weighted = 0;
+    double extrapolated = 0;
   };
   std::map<profile::ProcessId, Counts> processes_;
 };

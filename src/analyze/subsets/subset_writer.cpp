@@ -1,6 +1,7 @@
 #include "analyze/subsets/subset_writer.h"
 
 #include <algorithm>
+#include <array>
 
 #include "analyze/merge/merge_clock.h"
 #include "analyze/rows/totals.h"
@@ -22,10 +23,11 @@ bool is_of_work(const p::Record& row) {
 }
 
 bool is_scale(const p::Record& row) {
+  using enum p::CoverageCount;
   const auto* coverage = std::get_if<p::Coverage>(&row);
   return std::holds_alternative<p::Weighted>(row) ||
-         (coverage != nullptr && (coverage->what == p::word(p::CoverageCount::represented) ||
-                                  coverage->what == p::word(p::CoverageCount::weighted)));
+         (coverage != nullptr &&
+          is_one_of(std::array{word(represented), word(weighted), word(extrapolated)}, coverage->what));
 }
 
 Status SubsetWriter::put_lines(const MetaLines& lines) {

@@ -6,7 +6,7 @@ Correlator::Correlator(JoinOptions options)
     : join_(std::move(options)),
       producers_(join_.options.attach_pid, &join_.memory()),
       stacks_(join_, producers_),
-      launches_(join_),
+      launches_(join_, windows_),
       rows_(join_, windows_),
       kernel_times_(join_),
       attribution_(join_, producers_, stacks_, launches_),

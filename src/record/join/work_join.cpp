@@ -62,15 +62,17 @@ bool WorkJoin::weigh(WorkEvent& event, const PendingLaunch* launch) const {
 }
 
 // Returns whether the event must be left out: it is outside of the recording, or a sum would overflow.
-bool WorkJoin::is_left_out(const WorkEvent& event, const PendingLaunch* launch) {
+bool WorkJoin::is_left_out(const Source& source, const WorkEvent& event, const PendingLaunch* launch) {
   if (event.outside) {
     join_.counters.coverage(event.site.source).count(profile::CoverageCount::outside_range);
     return true;
   }
   // When recording is switched off, targets stop reporting launches at once, but vendor libraries still report work for
-  // a while.
+  // a while. Work of a launch before a window may run in the window.
   const bool may_be_off = launch == nullptr && !event.site.unsampled && !event.site.is_host;
-  if (may_be_off && !parts_.windows.contains(event.start_ns)) {
+  const bool is_before = parts_.launches.is_before_window(event.site, event.start_ns) &&
+                         !parts_.launches.is_before_attach(source, event.site);
+  if (may_be_off && (is_before || !parts_.windows.contains(event.start_ns))) {
     ++join_.counters.totals().off_records;
     return true;
   }
@@ -103,7 +105,7 @@ bool WorkJoin::take(WorkEvent event, RetryPolicy policy) {
     parts_.launches.match(*source, event, launch);
     return true;
   }
-  if (is_left_out(event, launch)) {
+  if (is_left_out(*source, event, launch)) {
     return true;
   }
   WorkKey key = parts_.attribution.key_of(*source, event.site, launch);

@@ -34,7 +34,7 @@ class WorkJoin {
   void take_or_keep(const WorkEvent& event, RetryPolicy policy);
   bool take(WorkEvent event, RetryPolicy policy);
   [[nodiscard]] bool weigh(WorkEvent& event, const PendingLaunch* launch) const;
-  [[nodiscard]] bool is_left_out(const WorkEvent& event, const PendingLaunch* launch);
+  [[nodiscard]] bool is_left_out(const Source& source, const WorkEvent& event, const PendingLaunch* launch);
   void retry_bodies(bool last, backend::SourceId only);
   void add_kernel(Source& source, const WorkEvent& event, const PendingLaunch* launch);
   void count(const Source& source, const WorkEvent& event, const WorkKey& key, const PendingLaunch* launch);

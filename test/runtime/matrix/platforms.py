@@ -103,7 +103,7 @@ class Gpu:
 
     # Makes many launches of short kernels; two of the sites launch equally often.
     def many(self):
-        return self.sites(40000, steps=100)
+        return self.sites(300000, steps=100)
 
     # Launches for longer than any test, and prints as it goes on.
     def endless(self):

@@ -172,3 +172,21 @@ TEST_CASE("the true times lie in 95% of the intervals") {
   CHECK(all_right >= all_known * 93 / 100);
   CHECK(all_right <= all_known * 97 / 100);
 }
+
+TEST_CASE("extrapolated launches widen the intervals") {
+  const std::string profile = record_windows(1, 20, 60 * kSliceNs).profile;
+  const Summary known = summary_of_windows(profile);
+  const std::string represented = "COVERAGE;1;represented;";
+  const uint64_t launches = std::stoull(profile.substr(profile.find(represented) + represented.size()));
+  const Summary guessed =
+      summary_of_windows(profile + "COVERAGE;1;extrapolated;" + std::to_string(launches / 5) + "\n");
+  REQUIRE(known.margin);
+  REQUIRE(guessed.margin);
+  // A fifth of the launches can be wrong by one half.
+  const auto of_launches = 0.1 * static_cast<double>(known.total.ns);
+  CHECK(std::abs(static_cast<double>(guessed.margin->ns) - std::hypot(known.margin->ns, of_launches)) <
+        0.01 * of_launches);
+  CHECK(known.margin->count == 0);
+  CHECK(std::abs(static_cast<double>(guessed.margin->count) - 0.1 * static_cast<double>(known.total.count)) <
+        0.001 * static_cast<double>(known.total.count));
+}

@@ -59,9 +59,11 @@ CoverageCounts SourceCoverage::sum_up(const backend::Counters& counters) const {
     // Of the launches between windows, the same share had work of its own as of the recorded ones. A target's counters
     // may be false.
     const uint64_t matched = sum[CoverageCount::matched];
-    const profile::Uint128 between = profile::Uint128{passed} * matched;
-    const auto had_work = static_cast<uint64_t>(between / std::max(launches, uint64_t{1}));
-    sum[CoverageCount::represented] = saturating_add(had_work, matched);
+    const auto with_work = [matched, launches](uint64_t count) {
+      return static_cast<uint64_t>(profile::Uint128{count} * matched / std::max(launches, uint64_t{1}));
+    };
+    sum[CoverageCount::represented] = saturating_add(with_work(passed), matched);
+    sum[CoverageCount::extrapolated] = with_work(std::min(counters.counts[GPUPROF_COUNT_EXTRAPOLATED], passed));
   }
   sum[CoverageCount::outside_range] += counters.counts[GPUPROF_COUNT_OUTSIDE];
   return sum;

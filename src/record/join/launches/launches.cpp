@@ -39,13 +39,24 @@ void Launches::add(backend::SourceId source, uint64_t correlation, const Pending
     nodes_.captured(source, correlation & ~GPUPROF_CORRELATION_NODE, call.stack);
     return;
   }
-  if (join_.options.attach_pid != 0 && is_launch(correlation)) {
-    uint64_t& oldest = oldest_.try_emplace(source, correlation).first->second;
-    oldest = std::min(oldest, correlation);
+  if ((join_.options.attach_pid != 0 || windows_.begin() > join_.options.start_ns || windows_.count() > 1) &&
+      is_launch(correlation)) {
+    note_first(source, correlation, call.time_ns);
   }
   Table& table = table_of(correlation);
   table.used = true;
   table.calls.insert(source, correlation, call);
+}
+
+void Launches::note_first(backend::SourceId source, uint64_t correlation, uint64_t time_ns) {
+  std::vector<First>& firsts = first_[source];
+  const profile::Window* window = windows_.at(time_ns);
+  const uint64_t window_ns = window == nullptr ? 0 : window->start_ns;
+  if (firsts.empty() || firsts.back().window_ns < window_ns) {
+    firsts.push_back({window_ns, correlation});
+  } else if (firsts.back().window_ns == window_ns) {
+    firsts.back().correlation = std::min(firsts.back().correlation, correlation);
+  }
 }
 
 void Launches::on_graph_node(backend::SourceId source, const backend::GraphNode& node) {
@@ -75,8 +86,20 @@ bool Launches::is_before_attach(const Source& source, const LaunchSite& site) co
       !is_launch(site.correlation)) {
     return false;
   }
-  const auto oldest = oldest_.find(site.source);
-  return oldest == oldest_.end() || site.correlation < oldest->second;
+  const auto found = first_.find(site.source);
+  return found == first_.end() || site.correlation < found->second.front().correlation;
+}
+
+bool Launches::is_before_window(const LaunchSite& site, uint64_t start_ns) const {
+  const auto found = first_.find(site.source);
+  const profile::Window* window = windows_.at(start_ns);
+  if (found == first_.end() || window == nullptr || !site.has_call || !is_launch(site.correlation)) {
+    return false;
+  }
+  const auto& firsts = found->second;
+  const auto first = std::find_if(firsts.rbegin(), firsts.rend(),
+                                  [window](const First& one) { return one.window_ns <= window->start_ns; });
+  return first != firsts.rend() && first->window_ns == window->start_ns && site.correlation < first->correlation;
 }
 
 bool Launches::may_come(const Source& source, const LaunchSite& site) const {
@@ -202,7 +225,7 @@ void Launches::end_source(backend::SourceId source) {
   launches_.calls.end_source(source);
   host_calls_.calls.end_source(source);
   nodes_.end_source(source);
-  oldest_.erase(source);
+  first_.erase(source);
 }
 
 }  // namespace gpuprof::record

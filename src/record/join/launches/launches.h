@@ -12,6 +12,7 @@
 #include "record/join/context/work_event.h"
 #include "record/join/launches/graph_nodes.h"
 #include "record/join/launches/launch_table.h"
+#include "record/join/sums/windows.h"
 #include "record/process/producers.h"
 
 namespace gpuprof::record {
@@ -21,7 +22,7 @@ class Launches {
   // A graph launch is kept for this time after its latest work, because no record marks its last work.
   static constexpr uint64_t kKeepGraphNs = 10'000'000'000;
 
-  explicit Launches(JoinContext& join) : join_(join) {}
+  Launches(JoinContext& join, const Windows& windows) : join_(join), windows_(windows) {}
 
   static bool is_launch(uint64_t correlation);
 
@@ -34,6 +35,9 @@ class Launches {
   // Returns whether the site's launch is older than all launches that its source has reported. This can be true only
   // for the process of record -p, which made the launch before gpuprof was attached.
   [[nodiscard]] bool is_before_attach(const Source& source, const LaunchSite& site) const;
+  // Returns whether the site's launch is older than all launches that its source has reported from the window that
+  // contains `start_ns`. Then the work was launched while recording was off.
+  [[nodiscard]] bool is_before_window(const LaunchSite& site, uint64_t start_ns) const;
   // Returns whether the call may still arrive if it is unknown. A sample can arrive before its launch, and then waits
   // for it.
   [[nodiscard]] bool may_come(const Source& source, const LaunchSite& site) const;
@@ -68,6 +72,11 @@ class Launches {
     // True if a call has arrived before. Then an event whose call is missing should wait.
     bool used = false;
   };
+  // The smallest correlation id of a source in a window. Later launches have larger ids.
+  struct First {
+    const uint64_t window_ns;
+    uint64_t correlation;
+  };
   struct Captured {
     backend::SourceId source = 0;
     uint64_t correlation = 0;
@@ -79,12 +88,15 @@ class Launches {
   Table& table_of(uint64_t correlation);
   [[nodiscard]] const Table& table_of(uint64_t correlation) const;
 
+  void note_first(backend::SourceId source, uint64_t correlation, uint64_t time_ns);
+
   JoinContext& join_;
+  const Windows& windows_;
   Table launches_{&join_.memory()};
   Table host_calls_{&join_.memory()};  // separate, because Occupancy waits for the oldest call in launches_
   GraphNodes nodes_{&join_.memory()};
-  std::unordered_map<backend::SourceId, uint64_t>
-      oldest_;  // smallest correlation id of each source; only with record -p
+  // In the order of the windows. Empty if recording began with the target and was never off.
+  std::unordered_map<backend::SourceId, std::vector<First>> first_;
   // Launches that were captured into a graph and whose own record has not arrived.
   std::vector<Captured> captured_;
 };

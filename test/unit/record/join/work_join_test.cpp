@@ -505,10 +505,13 @@ TEST_CASE("work launched while recording was off is not recorded") {
   rig.correlator.on_gpu_op(Rig::kernel(2, 10, 40'000));
   rig.correlator.open_window(50'000);
   rig.correlator.on_gpu_op(Rig::kernel(3, 10, 60'000));  // launched before the window, but runs in it
+  rig.launch(5, 77, 55'000);
+  rig.correlator.on_gpu_op(Rig::kernel(5, 10, 61'000));
+  rig.correlator.on_gpu_op(Rig::kernel(6, 10, 62'000));  // its launch event was lost
   rig.correlator.end_iteration(true);
-  CHECK(rig.correlator.totals().gpu_records == 2);
-  CHECK(rig.correlator.totals().off_records == 1);
-  CHECK(sum_ns(rig.take()) == 20);
+  CHECK(rig.correlator.totals().gpu_records == 3);
+  CHECK(rig.correlator.totals().off_records == 2);
+  CHECK(coverage(finish(rig))["without_launch"] == 1);
 }
 
 TEST_CASE("with a duty cycle, work counts with the weight of the window in which it was launched") {
@@ -532,6 +535,7 @@ TEST_CASE("with a duty cycle, work counts with the weight of the window in which
   CHECK(rig.correlator.totals().off_records == 2);
   Counters seen = counters(4);
   seen.counts[GPUPROF_COUNT_PASSED] = 10;
+  seen.counts[GPUPROF_COUNT_EXTRAPOLATED] = 3;
   rig.correlator.on_counters(1, seen);
   rig.correlator.finish();
   using gpuprof::profile::CoverageCount;
@@ -541,6 +545,7 @@ TEST_CASE("with a duty cycle, work counts with the weight of the window in which
   CHECK(counts[CoverageCount::between_windows] == 12);
   CHECK(counts[CoverageCount::represented] == 14);
   CHECK(counts[CoverageCount::weighted] == 8);
+  CHECK(counts[CoverageCount::extrapolated] == 3);
   REQUIRE(rig.correlator.totals().estimated.size() == 1);
   const gpuprof::record::Estimated& process = rig.correlator.totals().estimated.begin()->second;
   CHECK(process.gpu_records == 8);
