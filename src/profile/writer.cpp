@@ -157,8 +157,17 @@ Writer::Writer(UniqueFd fd, const std::atomic<bool>* give_up) : fd_(std::move(fd
 }
 
 void Writer::add(const Record& record) {
-  constexpr size_t kMaxBuffered = size_t{1} << 20;
   format_line(record, buffer_);
+  flush_if_full();
+}
+
+void Writer::add_lines(std::string_view lines) {
+  buffer_ += lines;
+  flush_if_full();
+}
+
+void Writer::flush_if_full() {
+  constexpr size_t kMaxBuffered = size_t{1} << 20;
   if (buffer_.size() >= kMaxBuffered) {
     (void)flush();  // flush() stores the failure
   }

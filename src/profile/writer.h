@@ -26,6 +26,7 @@ class Writer {
 
   void header() { format_header(buffer_); }
   void add(const Record& record);
+  void add_lines(std::string_view lines);  // complete lines
 
   // Writes the buffered lines. add() calls it, too. After a failure, this and all later calls return the error.
   Status flush();
@@ -33,6 +34,8 @@ class Writer {
   [[nodiscard]] uint64_t bytes_written() const { return bytes_written_; }
 
  private:
+  void flush_if_full();
+
   UniqueFd fd_;
   const std::atomic<bool>* give_up_ = nullptr;  // null if the descriptor cannot block
   std::string buffer_;

@@ -16,6 +16,8 @@
 
 namespace gpuprof::record {
 
+struct Rewrite;
+
 using NameIndex = uint32_t;  // index into the recording's NameTable; 0: no text
 using CodeIndex = uint32_t;  // index of a Python code object in the recording's CodeTable, 31 bits; 0: no code object
 
@@ -183,6 +185,7 @@ struct Batch {
   // These processes have ended, and all their works and calls are in this batch or in earlier ones.
   std::vector<profile::ProcessId> ended;
   std::optional<profile::End> end;
+  std::shared_ptr<Rewrite> rewrite;  // executed after the rest of the batch; may be null
 };
 
 }  // namespace gpuprof::record

@@ -122,7 +122,7 @@ class Session {
     }
     channel_ = std::move(*channel);
     gpu_lines_.emplace(channel_->code(), memory_);
-    return output_.open(options_.output, user_);
+    return output_.open(options_.output, user_, options_.recent.any());
   }
 
   Status prepare_target() {
@@ -173,7 +173,11 @@ class Session {
   }
 
   void begin_profile() {
-    output_.begin(backends_, live_.sums());
+    auto recent = options_.recent.any()
+                      ? std::make_unique<RecentFiles>(options_.recent, start_ns_, options_.interval_ns,
+                                                      output_.file().name(), user_)
+                      : nullptr;
+    output_.begin(backends_, live_.sums(), std::move(recent));
     add_session_meta(*correlator_, options_,
                      {.start_ns = start_ns_,
                       .stack_engine = stacks_.name(),
@@ -243,6 +247,8 @@ class Session {
       } else if (is_stop(event->signal)) {
         terminated_ = terminated_ || event->signal == SIGTERM;
         command_.pass_on_stop(*event);
+      } else if (event->signal == SIGUSR2 && options_.recent.last_ns != 0) {
+        output_.recent()->want_snapshot(monotonic_ns(), "SIGUSR2");
       } else {
         windows_->set_by_user(event->signal == SIGUSR1, monotonic_ns());
       }
@@ -272,6 +278,10 @@ class Session {
     output_.write(*correlator_, *channel_, stacks_.engine.get());
     Status written = output_.finish(correlator_->totals(), end_ns, signals_, terminated_);
     add_written(output_.sink(), *memory_, correlator_->totals(), facts);
+    if (const auto& kept = output_.kept()) {
+      facts.kept = {kept->ns, kept->sums.gpu_records, kept->sums.gpu_ns};
+      facts.file_bytes = kept->bytes;
+    }
     const int status = command_.status().value_or(0);
     facts.other_cpu_ns = own_cpu_ns() - cpu_ns;
     if (attachment_.is_wanted()) {

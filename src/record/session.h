@@ -12,6 +12,7 @@
 #include "profile/coverage.h"
 #include "record/live/live_view.h"
 #include "record/recording_switch.h"
+#include "record/session/recent_files.h"
 #include "record/target/target.h"
 
 namespace gpuprof::record {
@@ -30,6 +31,7 @@ struct SessionOptions {
   bool preserve_environment = false;
   StackChoice stacks = StackChoice::best;
   uint64_t interval_ns = 1'000'000'000;  // length of a time slice
+  RecentFiles::Options recent;           // whether the profile keeps only the last time
   bool wait_for_children = true;         // after the command ends, wait for its children that use a GPU
   bool timeline = false;
   bool latency = false;

@@ -157,6 +157,14 @@ Phrases times(const SummaryFacts& facts) {
           "detaching took " + duration_text(facts.around->leave_ns)};
 }
 
+Phrases kept(const SummaryFacts& facts) {
+  const bool is_less = facts.kept && facts.kept->gpu_records < facts.totals.gpu_records;
+  return is_less
+             ? Phrases{"the profile has only the last " + duration_text(facts.kept->ns),
+                       counted(facts.kept->gpu_records, "GPU record"), duration_text(facts.kept->gpu_ns) + " GPU time"}
+             : Phrases();
+}
+
 Phrases ending(const SummaryFacts& facts) {
   const bool is_status = facts.target_end.find_first_not_of("0123456789") == std::string::npos;
   return facts.target_end.empty() ? Phrases()
@@ -229,6 +237,7 @@ Summary summary_of(const SummaryFacts& facts) {
   }
   add_lines(costs(facts), summary.lines);
   add_lines(times(facts), summary.lines);
+  add_lines(kept(facts), summary.lines);
   Phrases last = ending(facts);
   last.insert(last.begin(), fmt::format("wrote {} ({})", facts.file, bytes_text(facts.file_bytes)));
   add_lines(last, summary.lines);

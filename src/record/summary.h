@@ -25,6 +25,12 @@ struct SummaryFacts {
     uint64_t attach_ns = 0;
     uint64_t leave_ns = 0;
   };
+  struct Kept {
+    uint64_t ns = 0;
+    uint64_t gpu_records = 0;
+    uint64_t gpu_ns = 0;
+  };
+  std::optional<Kept> kept;      // with record --last: what the profile has. The other numbers are of all the time.
   std::optional<Around> around;  // with record -p: how long attaching and detaching took
   Channel::Overhead overhead;
   uint64_t windows = 0;

@@ -14,7 +14,7 @@ struct Passed {
   uint32_t counting;
   uint32_t tracing;
   uint32_t lock;
-  uint64_t records;  // of launches that are no graph launches
+  uint64_t records;  // without those of graph nodes
   // Guarded by the lock:
   bool attached;      // the process may have launched kernels before the recording
   int64_t first;      // number of the first traced kernel; 0: none

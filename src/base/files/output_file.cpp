@@ -341,6 +341,19 @@ Result<std::string> OutputFile::finish() {
   return now.value_or(name_);
 }
 
+Status OutputFile::remove() {
+  struct stat ours {};
+  struct stat there {};
+  if (!file_ || !temporary_.empty() || ::fstat(file_.get(), &ours) != 0 ||
+      ::fstatat(folder_.get(), entry_.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0 || ours.st_dev != there.st_dev ||
+      ours.st_ino != there.st_ino) {
+    return {};
+  }
+  return ::unlinkat(folder_.get(), entry_.c_str(), 0) == 0
+             ? Status()
+             : failure("cannot remove " + name_, std::strerror(errno), "remove it yourself");
+}
+
 void OutputFile::set_owner(uid_t uid, gid_t gid) const {
   if (file_) {
     (void)!::fchown(file_.get(), uid, gid);

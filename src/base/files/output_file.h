@@ -50,6 +50,9 @@ class OutputFile {
   // renaming fails, the file keeps its temporary name, which the hint contains. Warns if somebody has moved the file.
   Result<std::string> finish();
 
+  // Removes a regular file that commit() has named. Does nothing if another file has its name now.
+  Status remove();
+
   [[nodiscard]] UniqueFd take_fd() { return std::move(fd_); }
   [[nodiscard]] bool is_regular() const { return static_cast<bool>(file_); }
   void set_owner(uid_t uid, gid_t gid) const;                      // only for regular files

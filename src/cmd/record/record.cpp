@@ -60,7 +60,7 @@ class Record final : public Command {
   void declare(CLI::App& app) override {
     app_ = &app;
     app.footer(
-        "With -p PID, give no command. SIGUSR1 to gpuprof starts recording, SIGUSR2 stops it.\n"
+        "With -p PID, give no command. SIGUSR1 to gpuprof starts recording, SIGUSR2 stops it (but see --last).\n"
         "Exit code: that of the command; 126 if the command cannot be executed, 127 if it does not exist, 3 if "
         "--min-coverage is not reached, 1 if the profile cannot be written.");
     declare_target(app);
@@ -181,6 +181,19 @@ class Record final : public Command {
                         "stop recording after this time (default: when the target ends)", kMsNs,
                         1'000'000 * kRecordSecondNs);
     app.add_flag("--start-paused", options_.recording.paused, "record nothing until gpuprof receives SIGUSR1");
+    add_duration_option(app, "--last", options_.recent.last_ns,
+                        "keep only the last TIME; SIGUSR2 writes it to another file (default: all)", kRecordSecondNs,
+                        86'400 * kRecordSecondNs);
+    app.add_option("--trigger", trigger_, "with --last: write another file after a longer kernel or wait for the GPU")
+        ->delimiter(',')
+        ->type_name("kernel>TIME,wait>TIME");
+    add_duration_option(app, "--rotate", options_.recent.rotate_ns,
+                        "begin a new file after each TIME; older ones are NAME.1 to NAME.N", kRecordSecondNs,
+                        86'400 * kRecordSecondNs);
+    expect_number(
+        app.add_option("--keep", options_.recent.keep, "with --rotate: keep the last N complete files (default: 24)"),
+        1, 1000)
+        ->type_name("N");
   }
 
   Status take_command() {
@@ -230,7 +243,50 @@ class Record final : public Command {
     options_.sampling.samples = !sampling_.empty();
     options_.sampling.exact = sampling_ == "exact";
     RETURN_IF_ERROR(take_exact());
+    RETURN_IF_ERROR(take_last());
     return check_sampling();
+  }
+
+  // Lines without a time describe the complete recording, so they cannot be in a file of a part of it.
+  Status take_last() {
+    record::RecentFiles::Options& recent = options_.recent;
+    if (!trigger_.empty() && recent.last_ns == 0) {
+      return Error{"record: --trigger without --last", "add --last 30s, the time to write", kExitUsage};
+    }
+    if (app_->count("--keep") > 0 && recent.rotate_ns == 0) {
+      return Error{"record: --keep without --rotate", "add --rotate 10m, the time of each file", kExitUsage};
+    }
+    if (!recent.any()) {
+      return {};
+    }
+    const std::string option = recent.last_ns != 0 ? "--last" : "--rotate";
+    for (const char* const other : {"--latency", "--sass-metrics", "--max-overhead"}) {
+      if (app_->count(other) > 0) {
+        return Error{"record: " + option + " cannot be combined with " + other,
+                     "it has numbers of the complete recording only; leave one of them out", kExitUsage};
+      }
+    }
+    if (recent.last_ns != 0 && recent.rotate_ns != 0) {
+      return Error{"record: both --last and --rotate", "give one of them", kExitUsage};
+    }
+    if (recent.last_ns != 0 && recent.last_ns < options_.interval_ns) {
+      return Error{"record: --last is shorter than --interval", "files have complete slices of --interval", kExitUsage};
+    }
+    if (recent.rotate_ns % options_.interval_ns != 0) {
+      return Error{"record: --rotate is not a multiple of --interval", "files have complete slices of --interval",
+                   kExitUsage};
+    }
+    for (const std::string& one : trigger_) {
+      const size_t at = one.find('>');
+      const uint64_t ns = parse_duration(at == std::string::npos ? "" : one.substr(at + 1)).value_or(0);
+      const std::string what = one.substr(0, std::min(at, one.size()));
+      if (ns == 0 || (what != "kernel" && what != "wait")) {
+        return Error{"--trigger: '" + one + "' is not an event",
+                     "events are like kernel>5ms and wait>1s; quote the '>' for the shell", kExitUsage};
+      }
+      (what == "kernel" ? recent.trigger.kernel_ns : recent.trigger.wait_ns) = ns;
+    }
+    return {};
   }
 
   Status take_exact() {
@@ -302,6 +358,7 @@ class Record final : public Command {
   std::string sampling_;
   PatternOption kernel_;
   std::vector<std::string> metrics_;
+  std::vector<std::string> trigger_;
 };
 
 }  // namespace

@@ -71,6 +71,10 @@ void print_part(const ProfileInfo& info, Page& page) {
 // Prints the losses in one of the first four lines, so that other facts cannot push them off the first screen.
 void print_losses(const ProfileInfo& info, Page& page) {
   std::string text = loss_text(info);
+  if (const uint64_t launches = info.counted(profile::CoverageCount::without_record);
+      launches > profile::lost_gpu_work(info.losses, 0)) {  // `record` says the same
+    text.append(text.empty() ? "" : ", ").append("the GPU work of ").append(counted_text(launches, "launch"));
+  }
   if (!info.complete) {
     text.append(text.empty() ? "" : ", ").append("the end: the profile is cut short");
   }

@@ -14,13 +14,13 @@
 #include "record/join/context/context.h"
 #include "record/join/context/join_counters.h"
 #include "record/join/context/options.h"
+#include "record/join/context/windows.h"
 #include "record/join/launches/attribution.h"
 #include "record/join/launches/launches.h"
 #include "record/join/launches/stacks.h"
 #include "record/join/samples/sample_join.h"
 #include "record/join/sums/kernel_times.h"
 #include "record/join/sums/rows.h"
-#include "record/join/sums/windows.h"
 #include "record/join/timeline.h"
 #include "record/join/work_join.h"
 #include "record/process/producers.h"
@@ -109,6 +109,7 @@ class Correlator final : public backend::EventSink, public StackSink {
   [[nodiscard]] size_t rows_waiting() const { return rows_.waiting() + samples_.rows() + timeline_.waiting(); }
   [[nodiscard]] const std::map<std::string, uint32_t>& device_indices() const { return producers_.devices().indices(); }
   [[nodiscard]] size_t windows() const { return windows_.count(); }
+  [[nodiscard]] uint64_t open_window_ns() const { return windows_.open_since(); }
   [[nodiscard]] uint64_t recorded_ns(uint64_t begin, uint64_t end) const { return windows_.recorded(begin, end); }
   [[nodiscard]] uint64_t late_ns() const { return rows_.late_ns(); }
   [[nodiscard]] const JoinCounters& counters() const { return join_.counters; }

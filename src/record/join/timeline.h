@@ -9,9 +9,9 @@
 #include "backend/event_sink.h"
 #include "record/batch.h"
 #include "record/join/context/context.h"
+#include "record/join/context/windows.h"
 #include "record/join/launches/launches.h"
 #include "record/join/launches/stacks.h"
-#include "record/join/sums/windows.h"
 #include "record/process/producers.h"
 
 namespace gpuprof::record {

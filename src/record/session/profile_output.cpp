@@ -1,9 +1,12 @@
 #include "record/session/profile_output.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/exit_status.h"
 #include "base/log.h"
+#include "base/return_if_error.h"
 #include "reader/remote_names.h"
 #include "record/process/profiler_libraries.h"
 #include "record/write/output_name.h"
@@ -17,12 +20,16 @@ constexpr size_t kMaxBatches = 4;
 
 }  // namespace
 
-Status ProfileOutput::open(const std::string& name, const std::optional<TargetUser>& owner) {
+Status ProfileOutput::open(const std::string& name, const std::optional<TargetUser>& owner, bool must_be_file) {
   auto file = open_profile_file(name);
   if (!file) {
     return std::move(file).error();
   }
   file_.emplace(std::move(*file));
+  if (must_be_file && !file_->is_regular()) {
+    return Error{"record: --last and --rotate write files anew, but " + file_->name() + " is no regular file",
+                 "name one with -o FILE", kExitUsage};
+  }
   if (owner) {
     file_->set_owner(owner->uid, owner->gid);
   }
@@ -35,12 +42,14 @@ void ProfileOutput::take_name() {
   }
 }
 
-void ProfileOutput::begin(const backend::Backends& backends, LiveSums* live) {
+void ProfileOutput::begin(const backend::Backends& backends, LiveSums* live, std::unique_ptr<RecentFiles> recent) {
+  recent_ = std::move(recent);
   const auto names = [memory = memory_](symbolize::ReadingBudget& budget) -> std::unique_ptr<symbolize::FileNames> {
     const auto count = [memory](int64_t change) { memory->add_elsewhere(change); };
     return std::make_unique<reader::RemoteNames>(reader::Process::Options{.memory = count}, budget);
   };
-  sink_ = std::make_unique<ProfileSink>(file_->take_fd(), ProfilerLibraries::of(backends), memory_, live, names);
+  sink_ = std::make_unique<ProfileSink>(file_->take_fd(), ProfilerLibraries::of(backends), memory_, live, names,
+                                        recent_ == nullptr ? nullptr : recent_->make_rows(memory_));
 }
 
 void ProfileOutput::write(Correlator& correlator, const Channel& channel, const StackEngine* engine) {
@@ -55,8 +64,10 @@ void ProfileOutput::write(Correlator& correlator, const Channel& channel, const 
   }
   add_growth(profile::LossReason::malformed, malformed_, channel.decode_counts().malformed);
   add_growth(profile::LossReason::process_refused, refused_, channel.refused());
-  sink_->put(correlator.take_batch());
-  next_ns_ = monotonic_ns() + interval_ns_;
+  Batch batch = correlator.take_batch();
+  swept_ns_ = std::max(swept_ns_, batch.swept_ns);
+  sink_->put(std::move(batch));
+  next_ns_ = monotonic_ns() + write_ns_;
 }
 
 void ProfileOutput::write_if_due(uint64_t now_ns, Correlator& correlator, const Channel& channel,
@@ -65,6 +76,34 @@ void ProfileOutput::write_if_due(uint64_t now_ns, Correlator& correlator, const 
   if ((now_ns >= next_ns_ || correlator.rows_waiting() > kMaxRows) && sink_->waiting() < may_wait) {
     write(correlator, channel, engine);
   }
+  if (recent_ != nullptr) {
+    follow_recent(now_ns, correlator);
+  }
+}
+
+void ProfileOutput::follow_recent(uint64_t now_ns, const Correlator& correlator) {
+  recent_->look_at_trigger(now_ns, sink_->take_longest());
+  Batch batch;
+  batch.rewrite = recent_->next({now_ns, swept_ns_, correlator.open_window_ns()});
+  if (batch.rewrite != nullptr) {
+    sink_->put(std::move(batch));
+  }
+  if (auto current = recent_->take_current()) {
+    file_.emplace(std::move(*current));
+  }
+}
+
+Status ProfileOutput::finish_recent(Batch last, Signals& signals, bool soon) {
+  auto order = recent_->last(last.end->end_ns);
+  last.rewrite = order ? *order : nullptr;
+  sink_->put(std::move(last));
+  RETURN_IF_ERROR(sink_->finish(signals, soon));
+  RETURN_IF_ERROR(order);
+  auto kept = recent_->end();
+  RETURN_IF_ERROR(kept);
+  kept_ = *kept;
+  file_.emplace(std::move(*recent_->take_current()));
+  return {};
 }
 
 Status ProfileOutput::finish(const Totals& totals, uint64_t end_ns, Signals& signals, bool soon) {
@@ -76,6 +115,9 @@ Status ProfileOutput::finish(const Totals& totals, uint64_t end_ns, Signals& sig
                           .with_stack = totals.with_stack,
                           .samples = totals.samples,
                           .lost = totals.lost_in_all()};
+  if (recent_ != nullptr) {
+    return finish_recent(std::move(last), signals, soon);
+  }
   sink_->put(std::move(last));
   return sink_->finish(signals, soon);
 }

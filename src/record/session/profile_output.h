@@ -14,6 +14,7 @@
 #include "record/join/correlator.h"
 #include "record/live/live_sums.h"
 #include "record/memory_budget.h"
+#include "record/session/recent_files.h"
 #include "record/target/target_user.h"
 #include "record/write/profile_sink.h"
 
@@ -21,14 +22,16 @@ namespace gpuprof::record {
 
 class ProfileOutput {
  public:
-  ProfileOutput(std::shared_ptr<MemoryBudget> memory, uint64_t interval_ns)
-      : memory_(std::move(memory)), interval_ns_(interval_ns) {}
+  // `write_ns`: time between two batches.
+  ProfileOutput(std::shared_ptr<MemoryBudget> memory, uint64_t write_ns)
+      : memory_(std::move(memory)), write_ns_(write_ns) {}
 
-  Status open(const std::string& name, const std::optional<TargetUser>& owner);
+  // `must_be_file`: fails for a pipe or a device.
+  Status open(const std::string& name, const std::optional<TargetUser>& owner, bool must_be_file);
   // Gives the file its name. If that fails, finishing the file at the end of the recording tries again.
   void take_name();
-  // `live` receives all records that are written; it may be null.
-  void begin(const backend::Backends& backends, LiveSums* live);
+  // `live` receives all records that are written; it may be null. `recent`: null if the profile keeps everything.
+  void begin(const backend::Backends& backends, LiveSums* live, std::unique_ptr<RecentFiles> recent);
 
   // Writes a batch, including the losses since the last batch. `engine` may be null.
   void write(Correlator& correlator, const Channel& channel, const StackEngine* engine);
@@ -41,11 +44,20 @@ class ProfileOutput {
 
   [[nodiscard]] OutputFile& file() { return *file_; }
   [[nodiscard]] const ProfileSink& sink() const { return *sink_; }
+  [[nodiscard]] RecentFiles* recent() { return recent_.get(); }
+  // What the file has if recent() is not null. Call it after finish().
+  [[nodiscard]] const std::optional<RecentFiles::Kept>& kept() const { return kept_; }
 
  private:
+  void follow_recent(uint64_t now_ns, const Correlator& correlator);
+  Status finish_recent(Batch last, Signals& signals, bool soon);
+
   std::shared_ptr<MemoryBudget> memory_;
-  uint64_t interval_ns_;
+  uint64_t write_ns_;
   uint64_t next_ns_ = 0;
+  uint64_t swept_ns_ = 0;
+  std::unique_ptr<RecentFiles> recent_;
+  std::optional<RecentFiles::Kept> kept_;
   std::optional<OutputFile> file_;
   std::unique_ptr<ProfileSink> sink_;
   // The losses that have been written. The engine and the channel report sums since the start, so only the growth is

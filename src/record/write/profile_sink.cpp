@@ -35,8 +35,9 @@ constexpr int kMostWaitMs = 20;  // time between two checks of whether the write
 class ProfileSink::BatchWriter {
  public:
   BatchWriter(UniqueFd fd, ProfilerLibraries profiler_libraries, std::shared_ptr<MemoryBudget> memory,
-              const std::atomic<bool>& give_up, LiveSums* live, symbolize::MakeFileNames names)
-      : out_(std::move(fd), &give_up, live),
+              const std::atomic<bool>& give_up, LiveSums* live, symbolize::MakeFileNames names,
+              std::unique_ptr<RecentRows> recent)
+      : out_(std::move(fd), &give_up, live, std::move(recent)),
         memory_(std::move(memory)),
         stack_frames_(std::move(profiler_libraries),
                       {.room = [memory = memory_] { return memory->room(); }, .names = std::move(names)}) {
@@ -63,11 +64,15 @@ class ProfileSink::BatchWriter {
       add_end(*batch.end);
     }
     auto status = out_.flush(batch.swept_ns);
+    if (batch.rewrite) {
+      out_.rewrite(*batch.rewrite);
+    }
     bytes_ = out_.bytes_written();
     return status;
   }
 
   [[nodiscard]] uint64_t bytes() const { return bytes_; }
+  Longest take_longest() { return {longest_kernel_ns_.exchange(0), longest_wait_ns_.exchange(0)}; }
   [[nodiscard]] uint64_t without_frames() const { return without_frames_; }
   [[nodiscard]] uint64_t samples_without_frames() const { return samples_without_frames_; }
   [[nodiscard]] uint64_t stacks() const { return frame_lists_.size(); }
@@ -341,11 +346,15 @@ class ProfileSink::BatchWriter {
     // Ids start at 1 and have no gaps, so a vector can be indexed by id.
     const size_t at = profile::index(made.id);
     works_.resize(std::max(works_.size(), at + 1));
-    works_[at] = {profile::work_kind(key.op), key.stack != 0 && !profile::has_stack(work)};
+    works_[at] = {key.op, profile::work_kind(key.op), key.stack != 0 && !profile::has_stack(work)};
   }
 
   void add_row(const RowKey& key, const RowValue& value) {
     const WrittenWork& work = works_[profile::index(key.work)];
+    if (work.op == profile::Op::kernel || work.op == profile::Op::sync) {
+      auto& longest = work.op == profile::Op::kernel ? longest_kernel_ns_ : longest_wait_ns_;
+      longest = std::max(longest.load(), value.max_ns);
+    }
     if (work.kind == profile::WorkKind::host) {
       out_.add(profile::Host{key.slice, key.work, value.count, value.sum_ns, value.min_ns, value.max_ns, value.bytes});
       return;
@@ -361,6 +370,7 @@ class ProfileSink::BatchWriter {
   }
 
   struct WrittenWork {
+    profile::Op op = profile::Op::other;
     profile::WorkKind kind = profile::WorkKind::gpu;  // selects GPU, HOST or LAUNCH lines
     bool without_frames = false;                      // the work's stack had only profiler frames
   };
@@ -379,6 +389,8 @@ class ProfileSink::BatchWriter {
   StackFrames stack_frames_;
   symbolize::KernelSymbols kernel_symbols_;
   std::atomic<uint64_t> bytes_{0};
+  std::atomic<uint64_t> longest_kernel_ns_{0};
+  std::atomic<uint64_t> longest_wait_ns_{0};
   // Number of GPU records and counted launches whose stack had only profiler frames.
   uint64_t without_frames_ = 0;
   // The part of without_frames_ that are GPU records.
@@ -398,9 +410,9 @@ class ProfileSink::BatchWriter {
 };
 
 ProfileSink::ProfileSink(UniqueFd fd, ProfilerLibraries profiler_libraries, std::shared_ptr<MemoryBudget> memory,
-                         LiveSums* live, symbolize::MakeFileNames names)
+                         LiveSums* live, symbolize::MakeFileNames names, std::unique_ptr<RecentRows> recent)
     : writer_(std::make_unique<BatchWriter>(std::move(fd), std::move(profiler_libraries), std::move(memory), give_up_,
-                                            live, std::move(names))),
+                                            live, std::move(names), std::move(recent))),
       thread_([this] { loop(); }) {}
 
 ProfileSink::~ProfileSink() {
@@ -480,6 +492,10 @@ Status ProfileSink::finish() {
     thread_.join();
   }
   return status_;
+}
+
+Longest ProfileSink::take_longest() {
+  return writer_->take_longest();
 }
 
 uint64_t ProfileSink::bytes_written() const {

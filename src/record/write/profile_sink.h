@@ -19,6 +19,8 @@
 #include "record/memory_budget.h"
 #include "record/process/profiler_libraries.h"
 #include "record/signals.h"
+#include "record/write/longest.h"
+#include "record/write/recent_rows.h"
 #include "symbolize/symbolizer.h"
 
 namespace gpuprof::record {
@@ -27,10 +29,10 @@ class ProfileSink {
  public:
   // Removes frames in `profiler_libraries` from the innermost end of stacks. Writes the losses that `memory` counts to
   // the profile. `live` receives all records. It may be null, and must outlive this object. `names` names the code of
-  // files; empty: they are read in this process.
+  // files; empty: they are read in this process. Batches may have a Rewrite only if `recent` is not null.
   ProfileSink(UniqueFd fd, ProfilerLibraries profiler_libraries,
               std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>(), LiveSums* live = nullptr,
-              symbolize::MakeFileNames names = {});
+              symbolize::MakeFileNames names = {}, std::unique_ptr<RecentRows> recent = nullptr);
   ~ProfileSink();
   ProfileSink(const ProfileSink&) = delete;
   ProfileSink& operator=(const ProfileSink&) = delete;
@@ -40,6 +42,8 @@ class ProfileSink {
   // Returns whether writing has failed, for example because the disk is full or the pipe is closed.
   [[nodiscard]] bool failed() const;
   [[nodiscard]] size_t waiting() const;
+  // Returns the longest times since the last call, and forgets them.
+  Longest take_longest();
 
   // Writes the remaining batches and ends the thread. Limits the time for symbolization. If the output is a pipe that
   // nobody reads, a stop signal ends the wait. A stop signal also ends symbolization; with `soon`, a second does.

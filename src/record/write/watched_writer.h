@@ -1,24 +1,38 @@
-// Writes a profile, and passes its records to the live view if that exists.
+// Writes a profile, and passes its records to the live view and to RecentRows if these exist.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "base/clock.h"
 #include "profile/writer.h"
 #include "record/live/live_sums.h"
+#include "record/write/recent_rows.h"
 
 namespace gpuprof::record {
 
 class WatchedWriter {
  public:
-  WatchedWriter(UniqueFd fd, const std::atomic<bool>* give_up, LiveSums* live)
-      : writer_(std::move(fd), give_up), live_(live) {}
+  // `live` and `recent` may be null.
+  WatchedWriter(UniqueFd fd, const std::atomic<bool>* give_up, LiveSums* live, std::unique_ptr<RecentRows> recent)
+      : give_up_(give_up), live_(live), recent_(std::move(recent)) {
+    writer_.emplace(std::move(fd), give_up);
+  }
 
-  void header() { writer_.header(); }
+  void header() { writer_->header(); }
   void add(const profile::Record& record) {
-    writer_.add(record);
+    if (recent_ == nullptr) {
+      writer_->add(record);
+    } else if (RecentRows::takes(record)) {
+      line_.clear();
+      profile::format_line(record, line_);
+      writer_->add_lines(line_);
+      recent_->add(record, line_, monotonic_ns());
+    }
     if (live_ != nullptr) {
       live_->add(record);
     }
@@ -28,13 +42,36 @@ class WatchedWriter {
     if (live_ != nullptr) {
       live_->close(monotonic_ns(), swept_ns);
     }
-    return writer_.flush();
+    if (recent_ != nullptr) {
+      recent_->forget(monotonic_ns());
+    }
+    return writer_->flush();
   }
-  [[nodiscard]] uint64_t bytes_written() const { return writer_.bytes_written(); }
+
+  // Only with RecentRows. A failure concerns only the other file.
+  void rewrite(Rewrite& order) {
+    std::string text;
+    recent_->write(order, text);
+    auto writer = std::make_unique<profile::Writer>(std::move(order.fd), give_up_);
+    writer->add_lines(text);
+    order.status = writer->flush();
+    order.bytes = writer->bytes_written();
+    if (!order.is_complete && order.status.ok()) {
+      writer_ = std::move(*writer);
+    }
+    if (order.forgets && order.status.ok()) {
+      recent_->forget_before(order.until_ns);
+    }
+    order.written.store(true, std::memory_order_release);
+  }
+  [[nodiscard]] uint64_t bytes_written() const { return writer_->bytes_written(); }
 
  private:
-  profile::Writer writer_;
+  const std::atomic<bool>* give_up_;
+  std::optional<profile::Writer> writer_;
   LiveSums* live_;
+  std::unique_ptr<RecentRows> recent_;
+  std::string line_;
 };
 
 }  // namespace gpuprof::record

@@ -9,10 +9,10 @@
 
 #include "backend/event_sink.h"
 #include "record/join/context/context.h"
+#include "record/join/context/windows.h"
 #include "record/join/context/work_event.h"
 #include "record/join/launches/graph_nodes.h"
 #include "record/join/launches/launch_table.h"
-#include "record/join/sums/windows.h"
 #include "record/process/producers.h"
 
 namespace gpuprof::record {

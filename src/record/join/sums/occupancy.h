@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "record/join/sums/windows.h"
+#include "record/join/context/windows.h"
 
 namespace gpuprof::record {
 

@@ -9,10 +9,10 @@
 #include "base/hash.h"
 #include "record/batch.h"
 #include "record/join/context/context.h"
+#include "record/join/context/windows.h"
 #include "record/join/context/work_event.h"
 #include "record/join/sums/latencies.h"
 #include "record/join/sums/occupancy.h"
-#include "record/join/sums/windows.h"
 #include "record/join/sums/work_set.h"
 
 namespace gpuprof::record {

@@ -39,6 +39,8 @@ class Windows {
     }
     return sum;
   }
+  // Returns the start of the window that is open, or 0 if none is.
+  [[nodiscard]] uint64_t open_since() const { return is_open() ? windows_.back().start_ns : 0; }
   // Returns the start of the first window, or 0 if there was no window.
   [[nodiscard]] uint64_t begin() const { return windows_.empty() ? 0 : windows_.front().start_ns; }
   // Returns the end of the last window: UINT64_MAX if that window is still open, 0 if there was no window.
