@@ -4,6 +4,7 @@
 // device has its own memory. Markers, barriers and migrations are not work.
 #include <type_traits>
 
+#include "base/atomics.h"
 #include "opencl/dispatch.h"
 #include "opencl/enqueue.h"
 #include "opencl/extensions.h"
@@ -79,17 +80,60 @@ constinit clEnqueueMemcpyINTEL_fn memcpy_arm = nullptr;
 constinit clEnqueueMemFillINTEL_fn fill_intel = nullptr;
 constinit clEnqueueMemFillINTEL_fn fill_arm = nullptr;
 
+// Memory that is mapped for writing. If more is mapped than fits here, the bytes of the oldest mapping are not known
+// when it is unmapped.
+struct Mapping {
+  cl_mem memory;
+  const void* at;
+  uint64_t bytes;
+};
+constexpr size_t kMappings = 256;
+Mapping mappings[kMappings];
+size_t next_mapping = 0;
+uint32_t mappings_lock = 0;
+
+// With CL_MAP_WRITE_INVALIDATE_REGION the program does not want the old contents.
+uint64_t bytes_to_host(cl_map_flags flags, uint64_t bytes) {
+  return (flags & CL_MAP_WRITE_INVALIDATE_REGION) != 0 ? 0 : bytes;
+}
+
+void note_mapped(cl_mem memory, const void* at, cl_map_flags flags, uint64_t bytes) {
+  if (at != nullptr && (flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)) != 0 &&
+      try_lock_bounded(&mappings_lock)) {
+    mappings[next_mapping++ % kMappings] = {memory, at, bytes};
+    unlock(&mappings_lock);
+  }
+}
+
+// Returns how many bytes unmapping copies to the device, and forgets the mapping.
+uint64_t take_mapped(cl_mem memory, const void* at) {
+  uint64_t bytes = 0;
+  if (try_lock_bounded(&mappings_lock)) {
+    for (Mapping& mapping : mappings) {
+      if (mapping.at == at && mapping.memory == memory) {
+        bytes = mapping.bytes;
+        mapping = {};
+        break;
+      }
+    }
+    unlock(&mappings_lock);
+  }
+  return bytes;
+}
+
 // Map functions return the mapped memory. They return their status through a pointer, the parameter after the event.
 void* CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
                              size_t bytes, cl_uint waits, const cl_event* wait_list, cl_event* event,
                              cl_int* status_ret) {
   void* mapped = nullptr;
-  const Command command = {"clEnqueueMapBuffer", GPUPROF_OP_COPY_DTOH, bytes, blocking != CL_FALSE};
+  const Command command = {"clEnqueueMapBuffer", GPUPROF_OP_COPY_DTOH, bytes_to_host(flags, bytes),
+                           blocking != CL_FALSE};
   const cl_int status = traced(queue, command, event, [&](cl_event* to) {
     cl_int result = CL_SUCCESS;
     mapped = target.clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, bytes, waits, wait_list, to, &result);
     return result;
   });
+  note_mapped(buffer, mapped, flags, bytes);
   if (status_ret != nullptr) {
     *status_ret = status;
   }
@@ -100,13 +144,16 @@ void* CL_API_CALL map_image(cl_command_queue queue, cl_mem image, cl_bool blocki
                             const size_t* origin, const size_t* region, size_t* row, size_t* slice, cl_uint waits,
                             const cl_event* wait_list, cl_event* event, cl_int* status_ret) {
   void* mapped = nullptr;
-  const Command command = {"clEnqueueMapImage", GPUPROF_OP_COPY_DTOH, image_bytes(image, region), blocking != CL_FALSE};
+  const uint64_t bytes = image_bytes(image, region);
+  const Command command = {"clEnqueueMapImage", GPUPROF_OP_COPY_DTOH, bytes_to_host(flags, bytes),
+                           blocking != CL_FALSE};
   const cl_int status = traced(queue, command, event, [&](cl_event* to) {
     cl_int result = CL_SUCCESS;
     mapped = target.clEnqueueMapImage(queue, image, blocking, flags, origin, region, row, slice, waits, wait_list, to,
                                       &result);
     return result;
   });
+  note_mapped(image, mapped, flags, bytes);
   if (status_ret != nullptr) {
     *status_ret = status;
   }
@@ -152,8 +199,8 @@ void hook_buffers(Table& table) {
   hook<&Table::clEnqueueFillBuffer>(table, [](cl_mem, const void*, size_t, size_t, size_t bytes, auto...) -> Command {
     return {"clEnqueueFillBuffer", GPUPROF_OP_FILL, bytes};
   });
-  hook<&Table::clEnqueueUnmapMemObject>(table, [](auto...) -> Command {
-    return {"clEnqueueUnmapMemObject", GPUPROF_OP_COPY_HTOD};
+  hook<&Table::clEnqueueUnmapMemObject>(table, [](cl_mem memory, void* at, auto...) -> Command {
+    return {"clEnqueueUnmapMemObject", GPUPROF_OP_COPY_HTOD, take_mapped(memory, at)};
   });
   hook<&Table::clEnqueueSVMMemcpy>(table, [](cl_bool blocking, void*, const void*, size_t bytes, auto...) -> Command {
     return {"clEnqueueSVMMemcpy", GPUPROF_OP_COPY, bytes, blocking != CL_FALSE};

@@ -192,7 +192,7 @@ class Diff : public Command {
       }
       const std::string other = seen.add(analyze::recording_ids(facts.info.meta), facts.file);
       if (!other.empty() && other != facts.file) {
-        log::warn(facts.file + " holds the same recording as " + other + ": it is compared with itself");
+        log::warn(facts.file + " has a recording in common with " + other + ": it is compared with itself");
       }
     }
   }

@@ -192,7 +192,7 @@ Summary nothing_seen(const SummaryFacts& facts) {
   if (facts.windows == 0 && (facts.used_gpu || facts.counts_only)) {
     return {true,
             {empty_profile("recording was never on", facts)},
-            "choose a shorter --delay, or send the signal USR1 to gpuprof"};
+            "choose a shorter --delay, or send SIGUSR1 to gpuprof; SIGUSR2 cancels a --delay"};
   }
   if (facts.counts_only) {
     return {true, {empty_profile("the process launched no GPU work while recording was on", facts)}};

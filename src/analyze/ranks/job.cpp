@@ -86,6 +86,8 @@ Status Job::take(const p::Record& record) {
     info_.add_process_of(*coverage);
   } else if (const auto* launch = std::get_if<p::Launch>(&record)) {
     (void)add_to(info_.launches, launch->count);
+  } else if (std::holds_alternative<p::End>(record)) {
+    info_.complete = true;
   }
   return {};
 }

@@ -12,8 +12,8 @@ namespace gpuprof::analyze {
 namespace {
 
 constexpr double kAbove = 0.025;  // probability beyond each end of the interval
-// A process launches between half and 1.5 times as fast at its end as it did before.
-constexpr double kExtrapolationError = 0.5;
+// A process launches nothing, or up to twice as much as expected, at its end. When it stopped is not known exactly.
+constexpr double kExtrapolationError = 1;
 constexpr int kUsual = 20;  // the interval of work in so many blocks is right, however few of all blocks they are
 
 // A float has 24 bits.

@@ -22,6 +22,9 @@ Error no_work(const ProfileInfo& info, const std::string& name, int exit_code) {
                                        .outside_range = outside,
                                        .only_a_window = !recording_window(info.meta).empty(),
                                        .off_records = off});
+  if (!info.complete) {
+    return {text, "it is cut short, perhaps before its first GPU work: copy or record it again", exit_code};
+  }
   if (info.launches > 0 || !info.losses.empty()) {
     return {text, "`gpuprof report` shows what this recording saw and missed", exit_code};
   }

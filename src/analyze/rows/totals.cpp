@@ -73,7 +73,7 @@ std::string ProfileInfo::estimate_text() const {
                      " processes are only those in windows of the time (--max-overhead)"
                : "launches are only those in " + counted_text(windows, "window") + " of the time (--max-overhead)";
   }
-  const std::string last = margin.empty() ? "" : ", GPU time +-" + margin;
+  const std::string last = margin.empty() ? ", error unknown" : ", GPU time +-" + margin;
   if (is_partly_estimate()) {  // the exact numbers have windows, too
     return "numbers of " + std::to_string(estimated_processes.size()) + " of " + std::to_string(processes.size()) +
            " processes are estimates from windows of the time (--max-overhead)" + last;

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/exit_status.h"
+#include "base/return_if_error.h"
+#include "base/text/utf8.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -24,6 +26,14 @@ Arguments without_mark(const Arguments& words) {
   return {words.begin() + (!words.empty() && words.front() == "--" ? 1 : 0), words.end()};
 }
 
+Status without_options(const Arguments& words) {
+  const auto option = std::find_if(words.begin(), words.end(),
+                                   [](const std::string& word) { return word.size() > 2 && word.starts_with("--"); });
+  return option == words.end() || *option == "---"
+             ? Status()
+             : check_usage("'" + escaped(*option) + "' is not a profile", "options go before the files");
+}
+
 }  // namespace
 
 Error check_usage(const std::string& message, std::string hint) {
@@ -36,6 +46,7 @@ Result<TwoSides> two_sides_of_files(const Arguments& words) {
     return check_usage("two sides are needed: profiles of old runs, --, profiles of new runs",
                        "gpuprof check old-*.txt -- new-*.txt; --runs K records new profiles");
   }
+  RETURN_IF_ERROR(without_options(words));
   return std::move(*sides);
 }
 
@@ -57,7 +68,8 @@ Result<Arguments> one_command(const Arguments& words) {
   return command;
 }
 
-Arguments files_of_one_side(Arguments words) {
+Result<Arguments> files_of_one_side(Arguments words) {
+  RETURN_IF_ERROR(without_options(words));
   std::erase(words, "--");
   return words;
 }

@@ -346,7 +346,9 @@ class Check final : public Command {
       side.runs = read_recorded(reader, side.files, side.failures);
       return side;
     }
-    side.files = named_files(files_of_one_side(arguments_));
+    auto names = files_of_one_side(arguments_);
+    RETURN_IF_ERROR(names);
+    side.files = named_files(*names);
     auto runs = reader.read(side.files);
     RETURN_IF_ERROR(runs);
     side.runs = std::move(*runs);

@@ -97,6 +97,9 @@ std::string gap_of(const Run& run, double max_loss_percent) {
   if (!run.facts.info.complete) {
     return "the profile is cut short";
   }
+  if (run.facts.info.is_estimate()) {
+    return "its numbers are estimates (--max-overhead)";
+  }
   if (run.facts.lost_percent > max_loss_percent) {
     return fmt::format("{:.2g}% of the GPU work was lost", run.facts.lost_percent);
   }
@@ -122,13 +125,15 @@ Result<BudgetResult> check_budget(std::span<const Run> runs, const Budget& budge
                        " matches '" + escaped(budget.regex) + "', so the budget could never be exceeded",
                    "`gpuprof report` lists the names; regular expressions have the syntax of RE2", kExitUsage};
     }
-    over = over || one.ns > budget.max_ns;
+    const bool is_estimate = run.facts.info.is_estimate();
+    over = over || (one.ns > budget.max_ns && !is_estimate);
     const uint64_t unknown = cost_without_stack(run, budget, matches);
     if (one.gap.empty() && one.ns <= budget.max_ns && unknown > budget.max_ns - one.ns) {
       one.gap = duration_text(unknown) + " of its GPU time has no complete CPU stack";
     }
     if (!one.gap.empty()) {
-      result.reasons.push_back(one.file + ": " + one.gap + ", so its true GPU time may be higher");
+      result.reasons.push_back(one.file + ": " + one.gap + ", so its true GPU time may be " +
+                               (is_estimate ? "higher or lower" : "higher"));
     }
     result.runs.push_back(std::move(one));
   }

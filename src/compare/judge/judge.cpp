@@ -402,17 +402,18 @@ size_t runs_needed(double variance_of_run, double effect) {
   return 0;
 }
 
-// Prevents a pass if the runs could have missed a slowdown of min_effect_percent, or of the percentage that a threshold
-// allows. A kernel with less than kHeavyShare of all GPU time may be slower by a larger percentage: by as many ns as a
-// kernel with that share.
+// Prevents a pass if the runs could have missed a slowdown of min_effect_percent, or of a larger percentage that is
+// allowed: material_percent, or that of a threshold. A kernel with less than kHeavyShare of all GPU time may be slower
+// by a larger percentage: by as many ns as a kernel with that share.
 void Judge::check_power() {
   const size_t runs = std::min(runs_.old_runs, runs_.runs.size() - runs_.old_runs);
   const auto ask = [this, runs](const TestedLine& tested, double least, const std::string& name) {
     const Threshold* entry = options_.thresholds.find(rule_of(tested.finding));
-    const double allowed = std::max(least, entry == nullptr ? 0 : entry->percent);
+    const double allowed = std::max({least, options_.material_percent, entry == nullptr ? 0 : entry->percent});
     if (tested.finding.verdict != Verdict::excused && !(tested.finding.high_percent < allowed)) {
       const size_t needed = runs_needed(pooled_variance(tested.values), log_change(allowed));
-      judgement_.reasons.push_back(not_seen_text(name, tested.finding, allowed, needed > runs ? needed : 0));
+      judgement_.reasons.push_back(not_seen_text(name, tested.finding, allowed, needed > runs ? needed : 0,
+                                                 allowed > options_.material_percent));
     }
   };
   ask(total_, options_.min_effect_percent, "the total");

@@ -90,11 +90,12 @@ std::string drift_text(const Finding& total) {
          signed_percent(total.change_percent) + ": the machine may be warming up or busy";
 }
 
-std::string not_seen_text(const std::string& name, const Finding& finding, double percent, size_t needed) {
+std::string not_seen_text(const std::string& name, const Finding& finding, double percent, size_t needed,
+                          bool is_tested) {
   return "a slowdown of " + with_format("%.3g%%", percent) + " of " + escaped(name) +
          " is possible, but not proven: the 95% interval of the change is " + signed_percent(finding.low_percent) +
          " to " + signed_percent(finding.high_percent) +
-         (finding.low_percent > 0 ? ", and a regression must pass a stricter test" : "") +
+         (finding.low_percent > 0 && is_tested ? ", and a regression must pass a stricter test" : "") +
          (needed == 0 ? ""
                       : "; about " + std::to_string(needed) + " old and " + counted_text(needed, "new run") +
                             " would be enough");

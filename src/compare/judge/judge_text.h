@@ -23,6 +23,8 @@ std::string excused_text(const Thresholds& thresholds, const Threshold& entry);
 std::string most_slower_text(double percent, size_t kernels, size_t apart);
 std::string drift_text(const Finding& total);
 // `needed` is the number of runs per side that would show a slowdown of `percent`. If it is 0, the text omits it.
-std::string not_seen_text(const std::string& name, const Finding& finding, double percent, size_t needed);
+// `is_tested`: slowdowns of less than `percent` are tested, too.
+std::string not_seen_text(const std::string& name, const Finding& finding, double percent, size_t needed,
+                          bool is_tested);
 
 }  // namespace gpuprof::compare

@@ -77,15 +77,17 @@ std::string line_share(const Summary& summary, const Shares& shares, const Line&
   return summary.timed && !has_times(line) ? "-" : shares.of(line.weight);
 }
 
-// Formats how far an estimated time may be off, in percent of the time.
+// Formats how far an estimated time may be off, in percent of the time. "-": the time is exact.
 template <typename Line>
-std::string margin_text(const Line& line) {
-  return !line.margin ? "-" : line.margin->is_rare ? "rare" : percent_text(line.margin->ns, line.weight.ns);
+std::string margin_text(const Summary& summary, const Line& line) {
+  return !line.margin           ? (summary.info.margin.empty() ? "?" : "-")
+         : line.margin->is_rare ? "rare"
+                                : percent_text(line.margin->ns, line.weight.ns);
 }
 
 // Inserts an element behind the times of an estimate's table.
 void insert_margin(const Summary& summary, std::string text, std::vector<std::string>& columns) {
-  if (summary.margin) {
+  if (summary.info.is_estimate()) {
     columns.insert(columns.begin() + 2, std::move(text));
   }
 }
@@ -119,7 +121,7 @@ void print_work(const Summary& summary, const std::vector<Line>& lines, const ch
       numbers.push_back(time_text(line, line.max_ns));
       numbers.push_back(deviation_text(line.deviation_ns));
     }
-    page.row(first(std::move(numbers), margin_text(line)), name(line));
+    page.row(first(std::move(numbers), margin_text(summary, line)), name(line));
   }
 }
 
@@ -230,7 +232,7 @@ void print_call_paths(const Summary& summary, Page& page) {
     auto values = summary.timed ? std::vector{line_share(summary, shares, line), time_text(line, line.weight.ns),
                                               short_count_text(line.weight.count), time_text(line, line.average_ns)}
                                 : std::vector{shares.of(line.weight), short_count_text(line.weight.count)};
-    insert_margin(summary, margin_text(line), values);
+    insert_margin(summary, margin_text(summary, line), values);
     return values;
   };
   std::vector<std::string> columns = summary.timed ? std::vector<std::string>{"share", "time", "calls", "avg"}

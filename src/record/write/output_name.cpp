@@ -103,7 +103,16 @@ bool goes_to_stdout(const std::string& pattern) {
 
 namespace {
 
-// Returns whether the file is a complete profile whose END line counts no launch, GPU record, sample or loss.
+// A larger profile is not read.
+bool has_counts(int fd, off_t size) {
+  constexpr off_t kMost = 1 << 20;
+  std::string text(static_cast<size_t>(std::min(size, kMost)), '\0');
+  const ssize_t read = ::pread(fd, text.data(), text.size(), 0);
+  return size > kMost || read != static_cast<ssize_t>(text.size()) || text.find("\nGPU_COUNT;") != std::string::npos;
+}
+
+// Returns whether the file is a complete profile whose END line counts no launch, GPU record, sample or loss, and which
+// has no counts at instructions.
 bool is_without_gpu_work(int fd) {
   constexpr off_t kMostLine = 512;
   std::array<char, kMostLine> bytes{};
@@ -121,7 +130,8 @@ bool is_without_gpu_work(int fd) {
   auto reader = profile::Reader::open_text(begin.substr(0, begin.find('\n') + 1) + end.substr(newline + 1), "profile");
   const auto record = reader ? reader->next() : Result<std::optional<profile::Record>>(std::nullopt);
   const auto* const last = record && *record ? std::get_if<profile::End>(&**record) : nullptr;
-  return last != nullptr && last->launches == 0 && last->gpu_records == 0 && last->samples == 0 && last->lost == 0;
+  return last != nullptr && last->launches == 0 && last->gpu_records == 0 && last->samples == 0 && last->lost == 0 &&
+         !has_counts(fd, info.st_size);
 }
 
 }  // namespace

@@ -171,7 +171,7 @@ class PartsTest(rig.RuntimeTest):
         one, = (one for one in self.report(first)["devices"] if one["ns"])
         self.assertEqual((device["wall_ns"], device["overlap"]), (one["wall_ns"], True))
         run = self.run_command([rig.GPUPROF, "diff", first, "run/copy.txt"])
-        self.assertIn(b"run/copy.txt holds the same recording as", run.stderr)
+        self.assertIn(b"run/copy.txt has a recording in common with", run.stderr)
         self.gpuprof("filter", "--not", "--kernel", "heavy", first, "-o", self.path("rest.txt"))
         run = self.run_command([rig.GPUPROF, "merge", "run/part.txt", "rest.txt", "-o", self.path("no.txt")])
         self.assertEqual(run.returncode, 1)

@@ -64,8 +64,17 @@ class OpenClCalls(rig.RuntimeTest):
         report = json.loads(self.gpuprof("report", "--json", "-i", self.profile_path))
         self.assertIn("[sync clWaitForEvents]", json.dumps(report))
         # A blocking read or map is a wait (checked above), and also GPU work: a copy.
-        copies = sum(numbers[0] for work, numbers in profile.measured("GPU") if work.op == "copy_dtoh")
-        self.assertEqual(copies, expected["call.clEnqueueReadBuffer"] + expected["call.clEnqueueMapBuffer"])
+        reads, maps = expected["call.clEnqueueReadBuffer"], expected["call.clEnqueueMapBuffer"]
+        copies, copied = collections.Counter(), collections.Counter()
+        for work, numbers in profile.measured("GPU"):
+            copies[work.op] += numbers[0]
+            copied[work.op] += numbers[-1]
+        self.assertEqual(copies["copy_dtoh"], reads + maps)
+        # One of the two maps is for reading, the other for writing only.
+        self.assertEqual(maps, 2)
+        each = copied["copy_dtoh"] // (reads + 1)
+        self.assertEqual(copied["copy_dtoh"], each * (reads + 1))
+        self.assertEqual(copied["copy_htod"], each * (expected["call.clEnqueueWriteBuffer"] + 1))
 
     def check_memory(self, profile, expected):
         found = collections.Counter()

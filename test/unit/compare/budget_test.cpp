@@ -57,6 +57,13 @@ TEST_CASE("a failed program is inconclusive, a program that still runs is not") 
   }
 }
 
+TEST_CASE("an estimate neither keeps a budget nor exceeds it") {
+  Run run = run_with({{.name = "main"}});
+  run.facts.info.weighted_windows = true;
+  CHECK(outcome_of(run, 10) == Outcome::inconclusive);
+  CHECK(outcome_of(run, 9) == Outcome::inconclusive);
+}
+
 TEST_CASE("work below other functions or hidden frames is not missing from a budget") {
   CHECK(outcome_of(run_with({{.name = "main"}}), 10) == Outcome::pass);
   CHECK(outcome_of(run_with({{.name = "[all frames hidden]", .note = true}}), 10) == Outcome::pass);

@@ -359,6 +359,23 @@ TEST_CASE("a pass needs runs that could have shown a regression") {
   CHECK(sides.judged(lax).outcome == Outcome::pass);
 }
 
+TEST_CASE("a large slowdown passes if --material allows it, and only if it cannot be larger") {
+  Sides sides(1, 5);
+  for (size_t run = 0; run < 10; ++run) {
+    sides.comparison.kernels[0].costs[run].ns = (run < 5 ? 10'000'000 : 20'000'000) + run % 5 * 200'000;
+  }
+  JudgeOptions options;
+  options.material_percent = 50;
+  CHECK(sides.judged(options).outcome == Outcome::regression);
+  options.material_percent = 150;
+  CHECK(sides.judged(options).outcome == Outcome::pass);
+  options.material_percent = 98;
+  const Judgement judgement = sides.judged(options);
+  CHECK(judgement.outcome == Outcome::inconclusive);
+  CHECK(reasons_of(judgement).find("a slowdown of 98% of the total is possible") == 0);
+  CHECK(reasons_of(judgement).find("stricter test") == std::string::npos);
+}
+
 TEST_CASE("an interval above 0 that proves no regression is explained") {
   Sides sides(1, 3);
   const uint64_t ns[6] = {8'607'000, 10'000'000, 11'618'000, 12'460'000, 14'470'000, 16'810'000};

@@ -68,13 +68,15 @@ TEST_CASE("an estimate is said before everything else") {
   info.windows = 41;
   CHECK(output::gap_lines(info).empty());
   info.weighted_windows = true;
-  CHECK(output::gap_lines(info).front() == "all numbers are estimates from 41 windows of the time (--max-overhead)");
+  CHECK(output::gap_lines(info).front() ==
+        "all numbers are estimates from 41 windows of the time (--max-overhead), error unknown");
   info.coverage["launches"] = 2100;
   info.coverage["between_windows"] = 97'900;
   info.coverage["weighted"] = 90'000;
   info.weighted_windows = false;  // a short run, of which only the first window was recorded
   const std::string line =
-      "all numbers are estimates from 41 windows of the time (--max-overhead), with 2,100 of 100,000 launches";
+      "all numbers are estimates from 41 windows of the time (--max-overhead), error unknown, with 2,100 of 100,000 "
+      "launches";
   CHECK(output::gap_lines(info).front() == line);
   CHECK(output::notice_lines(info).front() == line);
   info.margin = "3.10%";

@@ -143,8 +143,8 @@ void launch(const World& world, cl_event* event) {
     cl_int status = CL_SUCCESS;
     expect_call("clEnqueueMapBuffer");
     expect_wait("map_blocking", "clEnqueueMapBuffer");
-    void* mapped =
-        clEnqueueMapBuffer(world.queue, world.data, CL_TRUE, CL_MAP_READ, 0, kBytes, 0, nullptr, nullptr, &status);
+    const cl_map_flags flags = i == 0 ? CL_MAP_READ : CL_MAP_WRITE_INVALIDATE_REGION;
+    void* mapped = clEnqueueMapBuffer(world.queue, world.data, CL_TRUE, flags, 0, kBytes, 0, nullptr, nullptr, &status);
     check(status, "map");
     expect_call("clEnqueueUnmapMemObject");
     check(clEnqueueUnmapMemObject(world.queue, world.data, mapped, 0, nullptr, nullptr), "unmap");
