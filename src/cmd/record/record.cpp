@@ -184,9 +184,9 @@ class Record final : public Command {
     add_duration_option(app, "--last", options_.recent.last_ns,
                         "keep only the last TIME; SIGUSR2 writes it to another file (default: all)", kRecordSecondNs,
                         86'400 * kRecordSecondNs);
-    app.add_option("--trigger", trigger_, "with --last: write another file after a longer kernel or wait for the GPU")
+    app.add_option("--trigger", trigger_, "with --last: write another file after a longer kernel, wait, gap or range")
         ->delimiter(',')
-        ->type_name("kernel>TIME,wait>TIME");
+        ->type_name("WHAT>TIME,...");
     add_duration_option(app, "--rotate", options_.recent.rotate_ns,
                         "begin a new file after each TIME; older ones are NAME.1 to NAME.N", kRecordSecondNs,
                         86'400 * kRecordSecondNs);
@@ -277,15 +277,37 @@ class Record final : public Command {
                    kExitUsage};
     }
     for (const std::string& one : trigger_) {
-      const size_t at = one.find('>');
-      const uint64_t ns = parse_duration(at == std::string::npos ? "" : one.substr(at + 1)).value_or(0);
-      const std::string what = one.substr(0, std::min(at, one.size()));
-      if (ns == 0 || (what != "kernel" && what != "wait")) {
-        return Error{"--trigger: '" + one + "' is not an event",
-                     "events are like kernel>5ms and wait>1s; quote the '>' for the shell", kExitUsage};
-      }
-      (what == "kernel" ? recent.trigger.kernel_ns : recent.trigger.wait_ns) = ns;
+      RETURN_IF_ERROR(take_trigger(one));
     }
+    return {};
+  }
+
+  Status take_trigger(const std::string& text) {
+    constexpr std::string_view kRange = "range:";
+    record::RecentFiles::Options& recent = options_.recent;
+    const size_t at = text.rfind('>');
+    const std::string what = text.substr(0, std::min(at, text.size()));
+    const bool is_range = what.starts_with(kRange) && what.size() > kRange.size();
+    uint64_t* const limit = what == "kernel" ? &recent.trigger.kernel_ns
+                            : what == "wait" ? &recent.trigger.wait_ns
+                            : what == "idle" ? &recent.trigger.idle_ns
+                            : is_range       ? &recent.trigger.range_ns
+                                             : nullptr;
+    const uint64_t ns = parse_duration(at == std::string::npos ? "" : text.substr(at + 1)).value_or(0);
+    if (limit == nullptr || ns == 0) {
+      return Error{"--trigger: '" + text + "' is not an event",
+                   "events are like kernel>5ms, wait>1s, idle>2s and range:STEP>100ms; quote the '>' for the shell",
+                   kExitUsage};
+    }
+    if (is_range && !options_.timeline) {
+      return Error{"record: --trigger range:NAME without --timeline", "add --timeline, which records NVTX ranges",
+                   kExitUsage};
+    }
+    if (is_range && !recent.range.empty()) {
+      return Error{"record: two triggers on NVTX ranges", "name one range", kExitUsage};
+    }
+    *limit = ns;
+    recent.range = is_range ? what.substr(kRange.size()) : recent.range;
     return {};
   }
 

@@ -111,6 +111,8 @@ class Correlator final : public backend::EventSink, public StackSink {
   [[nodiscard]] size_t windows() const { return windows_.count(); }
   [[nodiscard]] uint64_t open_window_ns() const { return windows_.open_since(); }
   [[nodiscard]] uint64_t recorded_ns(uint64_t begin, uint64_t end) const { return windows_.recorded(begin, end); }
+  // Returns the longest time without work on a device since the last call: see Occupancy.
+  uint64_t take_longest_gap() { return rows_.take_longest_gap(); }
   [[nodiscard]] uint64_t late_ns() const { return rows_.late_ns(); }
   [[nodiscard]] const JoinCounters& counters() const { return join_.counters; }
   [[nodiscard]] const Totals& totals() const { return join_.counters.totals(); }

@@ -49,7 +49,7 @@ void ProfileOutput::begin(const backend::Backends& backends, LiveSums* live, std
     return std::make_unique<reader::RemoteNames>(reader::Process::Options{.memory = count}, budget);
   };
   sink_ = std::make_unique<ProfileSink>(file_->take_fd(), ProfilerLibraries::of(backends), memory_, live, names,
-                                        recent_ == nullptr ? nullptr : recent_->make_rows(memory_));
+                                        recent_ == nullptr ? ProfileSink::Recent() : recent_->for_sink(memory_));
 }
 
 void ProfileOutput::write(Correlator& correlator, const Channel& channel, const StackEngine* engine) {
@@ -81,8 +81,10 @@ void ProfileOutput::write_if_due(uint64_t now_ns, Correlator& correlator, const 
   }
 }
 
-void ProfileOutput::follow_recent(uint64_t now_ns, const Correlator& correlator) {
-  recent_->look_at_trigger(now_ns, sink_->take_longest());
+void ProfileOutput::follow_recent(uint64_t now_ns, Correlator& correlator) {
+  Longest longest = sink_->take_longest();
+  longest.idle_ns = correlator.take_longest_gap();
+  recent_->look_at_trigger(now_ns, longest);
   Batch batch;
   batch.rewrite = recent_->next({now_ns, swept_ns_, correlator.open_window_ns()});
   if (batch.rewrite != nullptr) {

@@ -49,7 +49,7 @@ class ProfileOutput {
   [[nodiscard]] const std::optional<RecentFiles::Kept>& kept() const { return kept_; }
 
  private:
-  void follow_recent(uint64_t now_ns, const Correlator& correlator);
+  void follow_recent(uint64_t now_ns, Correlator& correlator);
   Status finish_recent(Batch last, Signals& signals, bool soon);
 
   std::shared_ptr<MemoryBudget> memory_;

@@ -40,10 +40,10 @@ RecentFiles::RecentFiles(const Options& options, uint64_t start_ns, uint64_t int
   }
 }
 
-std::unique_ptr<RecentRows> RecentFiles::make_rows(std::shared_ptr<MemoryBudget> memory) const {
+ProfileSink::Recent RecentFiles::for_sink(std::shared_ptr<MemoryBudget> memory) const {
   // A rotation drops rows when they have been written.
   const uint64_t last_ns = options_.rotate_ns == 0 ? options_.last_ns + kWaitNs : UINT64_MAX;
-  return std::make_unique<RecentRows>(start_ns_, interval_ns_, last_ns, std::move(memory));
+  return {std::make_unique<RecentRows>(start_ns_, interval_ns_, last_ns, std::move(memory)), options_.range};
 }
 
 uint64_t RecentFiles::end_of_slice(uint64_t ns) const {
@@ -62,6 +62,9 @@ void RecentFiles::want_snapshot(uint64_t now_ns, const std::string& why) {
 }
 
 void RecentFiles::look_at_trigger(uint64_t now_ns, const Longest& longest) {
+  const bool is_idle = longest.idle_ns > options_.trigger.idle_ns;
+  const bool goes_idle = is_idle && !std::exchange(was_idle_, is_idle);
+  was_idle_ = is_idle;
   if (now_ns < next_trigger_ns_) {
     return;
   }
@@ -73,6 +76,8 @@ void RecentFiles::look_at_trigger(uint64_t now_ns, const Longest& longest) {
   };
   fire("a kernel took ", longest.kernel_ns, options_.trigger.kernel_ns);
   fire("a call waited for ", longest.wait_ns, options_.trigger.wait_ns);
+  fire("a device was idle for ", goes_idle ? longest.idle_ns : 0, options_.trigger.idle_ns);
+  fire("an NVTX range took ", longest.range_ns, options_.trigger.range_ns);
 }
 
 std::shared_ptr<Rewrite> RecentFiles::next(const Time& time) {

@@ -13,6 +13,7 @@
 #include "record/memory_budget.h"
 #include "record/target/target_user.h"
 #include "record/write/longest.h"
+#include "record/write/profile_sink.h"
 #include "record/write/recent_rows.h"
 
 namespace gpuprof::record {
@@ -24,6 +25,7 @@ class RecentFiles {
     uint64_t rotate_ns = 0;  // begin a new file after this time; 0: never. At most one of the two is not 0.
     unsigned keep = 24;      // with rotate_ns: how many files besides the current one
     Longest trigger;         // with last_ns: write a file after an event that is longer than this; 0: no event is
+    std::string range;       // name of the NVTX ranges of trigger.range_ns
     [[nodiscard]] bool any() const { return last_ns != 0 || rotate_ns != 0; }
   };
   struct Time {
@@ -42,7 +44,7 @@ class RecentFiles {
   RecentFiles(const Options& options, uint64_t start_ns, uint64_t interval_ns, std::string name,
               std::optional<TargetUser> owner);
 
-  [[nodiscard]] std::unique_ptr<RecentRows> make_rows(std::shared_ptr<MemoryBudget> memory) const;
+  [[nodiscard]] ProfileSink::Recent for_sink(std::shared_ptr<MemoryBudget> memory) const;
 
   // Writes the rows of the last time to a file of their own, once the present slice is complete. `why` is shown to the
   // user.
@@ -90,7 +92,8 @@ class RecentFiles {
   uint64_t begin_ns_;  // first time of the current file
   uint64_t anew_ns_;   // when to begin the current file anew
   uint64_t next_trigger_ns_ = 0;
-  unsigned number_ = 0;  // of files besides the current one
+  bool was_idle_ = false;  // a device was idle for too long when look_at_trigger() was called last
+  unsigned number_ = 0;    // of files besides the current one
   std::deque<Wanted> wanted_;
   std::deque<Pending> pending_;  // more than one only at the end
   std::optional<OutputFile> current_;

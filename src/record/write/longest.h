@@ -7,7 +7,9 @@ namespace gpuprof::record {
 // The longest times among some rows.
 struct Longest {
   uint64_t kernel_ns = 0;
-  uint64_t wait_ns = 0;  // in a call that waited for the GPU
+  uint64_t wait_ns = 0;   // in a call that waited for the GPU
+  uint64_t idle_ns = 0;   // of a device between two works
+  uint64_t range_ns = 0;  // of an NVTX range with the chosen name
 };
 
 }  // namespace gpuprof::record

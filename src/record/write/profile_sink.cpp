@@ -6,6 +6,7 @@
 #include <atomic>
 #include <iterator>
 #include <map>
+#include <set>
 #include <tuple>
 #include <type_traits>
 #include <unordered_map>
@@ -35,9 +36,9 @@ constexpr int kMostWaitMs = 20;  // time between two checks of whether the write
 class ProfileSink::BatchWriter {
  public:
   BatchWriter(UniqueFd fd, ProfilerLibraries profiler_libraries, std::shared_ptr<MemoryBudget> memory,
-              const std::atomic<bool>& give_up, LiveSums* live, symbolize::MakeFileNames names,
-              std::unique_ptr<RecentRows> recent)
-      : out_(std::move(fd), &give_up, live, std::move(recent)),
+              const std::atomic<bool>& give_up, LiveSums* live, symbolize::MakeFileNames names, Recent recent)
+      : out_(std::move(fd), &give_up, live, std::move(recent.rows)),
+        range_(std::move(recent.range)),
         memory_(std::move(memory)),
         stack_frames_(std::move(profiler_libraries),
                       {.room = [memory = memory_] { return memory->room(); }, .names = std::move(names)}) {
@@ -72,7 +73,11 @@ class ProfileSink::BatchWriter {
   }
 
   [[nodiscard]] uint64_t bytes() const { return bytes_; }
-  Longest take_longest() { return {longest_kernel_ns_.exchange(0), longest_wait_ns_.exchange(0)}; }
+  Longest take_longest() {
+    return {.kernel_ns = longest_kernel_ns_.exchange(0),
+            .wait_ns = longest_wait_ns_.exchange(0),
+            .range_ns = longest_range_ns_.exchange(0)};
+  }
   [[nodiscard]] uint64_t without_frames() const { return without_frames_; }
   [[nodiscard]] uint64_t samples_without_frames() const { return samples_without_frames_; }
   [[nodiscard]] uint64_t stacks() const { return frame_lists_.size(); }
@@ -117,6 +122,12 @@ class ProfileSink::BatchWriter {
       out_.add(profile::Device{device.id, backend, device.index, name, string(device.uuid)});
     }
     put_all(batch.ranges);
+    for (const profile::Range& range : batch.ranges) {
+      if (const auto name = raw_names_.find(profile::index(range.name));
+          !range_.empty() && name != raw_names_.end() && name->second == range_) {
+        observed_ranges_.insert(range.id);
+      }
+    }
     for (const NewCode& code : batch.codes) {
       if (admits(code.name.size() + code.file.size() + code.line_table.size() + kStringBytes)) {
         stack_frames_.add(code);
@@ -205,6 +216,11 @@ class ProfileSink::BatchWriter {
       put(call);
     }
     put_all(batch.spans);
+    for (const profile::Span& span : batch.spans) {
+      if (observed_ranges_.contains(span.range)) {
+        longest_range_ns_ = std::max(longest_range_ns_.load(), span.end_ns - std::min(span.end_ns, span.start_ns));
+      }
+    }
   }
 
   void add_end(profile::End end) {
@@ -384,6 +400,8 @@ class ProfileSink::BatchWriter {
   using FrameKey = std::tuple<uint8_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint64_t>;
 
   WatchedWriter out_;
+  std::string range_;
+  std::set<profile::RangeId> observed_ranges_;  // those with the name `range_`
   std::shared_ptr<MemoryBudget> memory_;
   uint64_t told_left_out_ = 0;
   StackFrames stack_frames_;
@@ -391,6 +409,7 @@ class ProfileSink::BatchWriter {
   std::atomic<uint64_t> bytes_{0};
   std::atomic<uint64_t> longest_kernel_ns_{0};
   std::atomic<uint64_t> longest_wait_ns_{0};
+  std::atomic<uint64_t> longest_range_ns_{0};
   // Number of GPU records and counted launches whose stack had only profiler frames.
   uint64_t without_frames_ = 0;
   // The part of without_frames_ that are GPU records.
@@ -410,7 +429,7 @@ class ProfileSink::BatchWriter {
 };
 
 ProfileSink::ProfileSink(UniqueFd fd, ProfilerLibraries profiler_libraries, std::shared_ptr<MemoryBudget> memory,
-                         LiveSums* live, symbolize::MakeFileNames names, std::unique_ptr<RecentRows> recent)
+                         LiveSums* live, symbolize::MakeFileNames names, Recent recent)
     : writer_(std::make_unique<BatchWriter>(std::move(fd), std::move(profiler_libraries), std::move(memory), give_up_,
                                             live, std::move(names), std::move(recent))),
       thread_([this] { loop(); }) {}

@@ -27,12 +27,17 @@ namespace gpuprof::record {
 
 class ProfileSink {
  public:
+  struct Recent {
+    std::unique_ptr<RecentRows> rows;
+    std::string range;  // take_longest() observes NVTX ranges with this name; empty: none
+  };
+
   // Removes frames in `profiler_libraries` from the innermost end of stacks. Writes the losses that `memory` counts to
   // the profile. `live` receives all records. It may be null, and must outlive this object. `names` names the code of
-  // files; empty: they are read in this process. Batches may have a Rewrite only if `recent` is not null.
+  // files; empty: they are read in this process. Batches may have a Rewrite only if `recent.rows` is not null.
   ProfileSink(UniqueFd fd, ProfilerLibraries profiler_libraries,
               std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>(), LiveSums* live = nullptr,
-              symbolize::MakeFileNames names = {}, std::unique_ptr<RecentRows> recent = nullptr);
+              symbolize::MakeFileNames names = {}, Recent recent = {});
   ~ProfileSink();
   ProfileSink(const ProfileSink&) = delete;
   ProfileSink& operator=(const ProfileSink&) = delete;
@@ -42,7 +47,7 @@ class ProfileSink {
   // Returns whether writing has failed, for example because the disk is full or the pipe is closed.
   [[nodiscard]] bool failed() const;
   [[nodiscard]] size_t waiting() const;
-  // Returns the longest times since the last call, and forgets them.
+  // Returns the longest times since the last call, except that of idle devices, and forgets them.
   Longest take_longest();
 
   // Writes the remaining batches and ends the thread. Limits the time for symbolization. If the output is a pipe that

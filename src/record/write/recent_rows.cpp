@@ -34,8 +34,8 @@ void RecentRows::add(const p::Record& record, std::string_view line, uint64_t no
     return;
   }
   if (const auto* work = std::get_if<p::Work>(&record)) {
-    with_stack_.resize(std::max(with_stack_.size(), size_t{p::index(work->id)} + 1));
-    with_stack_[p::index(work->id)] = p::has_stack(*work);
+    works_.resize(std::max(works_.size(), size_t{p::index(work->id)} + 1));
+    works_[p::index(work->id)] = {work->device, p::has_stack(*work)};
     if (work->op == p::Op::no_work) {
       no_work_[work->id] = work->process;
     }
@@ -68,11 +68,16 @@ void RecentRows::add(const p::Record& record, std::string_view line, uint64_t no
 void RecentRows::count(const p::Record& record, Slice& slice) const {
   p::End& sums = slice.sums;
   if (const auto* gpu = std::get_if<p::Gpu>(&record)) {
-    const size_t work = p::index(gpu->work);
+    const KnownWork work = known(gpu->work);
     sums.gpu_records += gpu->count;
     sums.gpu_ns += gpu->sum_ns;
     sums.launches += gpu->count;
-    sums.with_stack += work < with_stack_.size() && with_stack_[work] ? gpu->count : 0;
+    sums.with_stack += work.has_stack ? gpu->count : 0;
+    slice.devices.insert(work.device);
+  } else if (const auto* share = std::get_if<p::Share>(&record)) {
+    slice.charged[known(share->work).device] += share->busy_ns;
+  } else if (const auto* idle = std::get_if<p::Idle>(&record)) {
+    slice.charged[idle->device] += idle->ns;
   } else if (const auto* launch = std::get_if<p::Launch>(&record)) {
     sums.launches += launch->count;
   } else if (const auto* sample = std::get_if<p::EuStall>(&record)) {
@@ -97,16 +102,52 @@ void RecentRows::forget_before(uint64_t ns) {
   std::erase_if(windows_, [begin_ns](const p::Window& window) { return window.end_ns < begin_ns; });
 }
 
-void RecentRows::add_windows(const Rewrite& order, uint64_t begin_ns, std::string& text) const {
+RecentRows::KnownWork RecentRows::known(p::WorkId id) const {
+  return p::index(id) < works_.size() ? works_[p::index(id)] : KnownWork();
+}
+
+std::vector<p::Window> RecentRows::windows_of(const Rewrite& order) const {
   std::vector<p::Window> windows = windows_;
   if (order.window_ns != 0) {
     windows.push_back({order.window_ns, order.end_ns, 1});
   }
   for (p::Window& window : windows) {
-    window.start_ns = std::max(window.start_ns, begin_ns);
+    window.start_ns = std::max(window.start_ns, order.begin_ns);
     window.end_ns = std::min(window.end_ns, order.until_ns);
-    if (window.start_ns < window.end_ns) {
-      p::format_line(window, text);
+  }
+  std::erase_if(windows, [](const p::Window& window) { return window.start_ns >= window.end_ns; });
+  return windows;
+}
+
+void RecentRows::charge_gaps(const Rewrite& order, const std::vector<p::Window>& windows, std::string& text) const {
+  std::set<p::DeviceId> devices;
+  uint64_t end_ns = order.begin_ns;
+  for (const auto& [number, slice] : slices_) {
+    const uint64_t begin_ns = start_ns_ + number * interval_ns_;
+    if (begin_ns >= order.begin_ns && begin_ns < order.until_ns) {
+      devices.insert(slice.devices.begin(), slice.devices.end());
+    }
+  }
+  for (const p::Window& window : windows) {
+    end_ns = std::max(end_ns, window.end_ns);
+  }
+  for (uint64_t number = slice_of(order.begin_ns); start_ns_ + number * interval_ns_ < end_ns; ++number) {
+    const uint64_t begin_ns = start_ns_ + number * interval_ns_;
+    uint64_t recorded_ns = 0;
+    for (const p::Window& window : windows) {
+      const uint64_t from = std::max(window.start_ns, begin_ns);
+      const uint64_t to = std::min(window.end_ns, begin_ns + interval_ns_);
+      recorded_ns += to > from ? to - from : 0;
+    }
+    const auto slice = slices_.find(number);
+    std::map<p::DeviceId, uint64_t> charged;
+    if (slice != slices_.end()) {
+      charged = slice->second.charged;
+    }
+    for (const p::DeviceId device : devices) {
+      if (charged[device] < recorded_ns) {
+        p::format_line(p::Idle{number, device, {}, recorded_ns - charged[device]}, text);
+      }
     }
   }
 }
@@ -136,7 +177,13 @@ void RecentRows::write(Rewrite& order, std::string& text) const {
   order.begin_ns = start_ns_ + first * interval_ns_;
   order.sums.end_ns = std::min(order.end_ns, order.until_ns);
   if (order.is_complete) {
-    add_windows(order, order.begin_ns, text);
+    const std::vector<p::Window> windows = windows_of(order);
+    if (order.is_swept && order.until_ns != UINT64_MAX) {
+      charge_gaps(order, windows, text);
+    }
+    for (const p::Window& window : windows) {
+      p::format_line(window, text);
+    }
     p::format_line(order.sums, text);
   }
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,11 +63,20 @@ class RecentRows {
     std::string shares;  // SHARE and IDLE lines
     profile::End sums;
     std::map<profile::ProcessId, uint64_t> without_record;  // launches without GPU work
+    std::map<profile::DeviceId, uint64_t> charged;          // busy and idle time
+    std::set<profile::DeviceId> devices;                    // with GPU work
+  };
+  struct KnownWork {
+    profile::DeviceId device{};
+    bool has_stack = false;
   };
 
   [[nodiscard]] uint64_t slice_of(uint64_t ns) const { return ns <= start_ns_ ? 0 : (ns - start_ns_) / interval_ns_; }
+  [[nodiscard]] KnownWork known(profile::WorkId id) const;
   void count(const profile::Record& record, Slice& slice) const;
-  void add_windows(const Rewrite& order, uint64_t begin_ns, std::string& text) const;
+  [[nodiscard]] std::vector<profile::Window> windows_of(const Rewrite& order) const;
+  // A gap is charged when the next work is known. Charges the gaps that go on at the end of the file to no work.
+  void charge_gaps(const Rewrite& order, const std::vector<profile::Window>& windows, std::string& text) const;
 
   uint64_t start_ns_;
   uint64_t interval_ns_;
@@ -74,7 +84,7 @@ class RecentRows {
   std::shared_ptr<MemoryBudget> memory_;
   std::string recording_;  // META recording
   std::string definitions_;
-  std::vector<bool> with_stack_;                           // index: WORK id
+  std::vector<KnownWork> works_;                           // index: WORK id
   std::map<profile::WorkId, profile::ProcessId> no_work_;  // WORKs of launches without GPU work
   std::map<uint64_t, Slice> slices_;
   uint64_t first_ = 0;  // earlier slices were dropped

@@ -121,6 +121,14 @@ class Recent(rig.RuntimeTest):
         _, stderr = recorder.communicate(timeout=30)
         self.assertRegex(stderr, r"a kernel took 16\.0 us: wrote \S+gpuprof\.1\.txt")
 
+    def test_an_idle_device_triggers_once(self):
+        recorder = self.start(["--last", "8s", "--trigger", "idle>500ms"], "--launches", "1000", "--sleep-ms", "9000")
+        _, stderr = recorder.communicate(timeout=60)
+        self.assertEqual(recorder.returncode, 0, stderr)
+        self.assertEqual(stderr.count("a device was idle for "), 1, stderr)
+        profile, _ = self.check_complete(self.numbered(1))
+        self.assertEqual(profile.end()["gpu_records"], 8000, "all work of the program")
+
     def test_a_killed_recorder_leaves_a_readable_profile(self):
         for delay in (0.3, 1.9, 2.4):
             recorder = self.start(["--last", "1s"], "--launches", "100000")
@@ -149,6 +157,8 @@ class Recent(rig.RuntimeTest):
         refuse(["--last", "1s", "--interval", "2s"], "shorter than --interval")
         refuse(["--trigger", "kernel>1s"], "--trigger without --last")
         refuse(["--last", "2s", "--trigger", "kernel=1s"], "'kernel=1s' is not an event")
+        refuse(["--last", "2s", "--trigger", "range:>1s"], "'range:>1s' is not an event")
+        refuse(["--last", "2s", "--trigger", "range:step>1s"], "range:NAME without --timeline")
         refuse(["--keep", "3"], "--keep without --rotate")
         refuse(["--last", "2s"], "is no regular file", "-")
         fifo = os.path.join(self.folder, "fifo")

@@ -98,6 +98,16 @@ void Occupancy::advance(uint64_t watermark) {
   }
 }
 
+uint64_t Occupancy::take_longest_gap(uint64_t watermark) {
+  uint64_t longest = std::exchange(longest_gap_ns_, 0);
+  for (const auto& [device, state] : devices_) {
+    if (state.running.empty() && state.swept_to != 0 && state.swept_to < watermark) {
+      longest = std::max(longest, watermark - state.swept_to);
+    }
+  }
+  return longest;
+}
+
 Occupancy::Pending Occupancy::take_until(DeviceState& state, uint64_t until) {
   const auto starts_before = [until](const Interval& work) { return work.start < until; };
   if (state.in_order) {
@@ -117,6 +127,7 @@ void Occupancy::sweep(Device device, DeviceState& state, uint64_t until) {
     run_until(state, next->start);
     if (state.running.empty() && next->start > state.swept_to) {
       charge_idle(device, state.swept_to, *next);
+      longest_gap_ns_ = std::max(longest_gap_ns_, state.swept_to == 0 ? 0 : next->start - state.swept_to);
       state.swept_to = next->start;
     }
     if (state.running.size() < kMaxRunningWork) {

@@ -58,6 +58,9 @@ class Occupancy {
   // at once.
   [[nodiscard]] uint64_t late_ns() const { return late_ns_; }
   [[nodiscard]] size_t pending() const;
+  // Returns how long a device had no work after its first work, at most: in gaps that ended since the last call, and in
+  // those that last until `watermark`.
+  uint64_t take_longest_gap(uint64_t watermark);
 
  private:
   struct Interval {
@@ -102,6 +105,7 @@ class Occupancy {
   std::unordered_map<SliceWork, Share, SliceWorkHash> shares_;
   std::unordered_map<SliceWork, uint64_t, SliceWorkHash> idle_;
   uint64_t late_ns_ = 0;
+  uint64_t longest_gap_ns_ = 0;
 };
 
 }  // namespace gpuprof::record

@@ -34,6 +34,7 @@ class Rows {
   void end_iteration();
   // Apportions device time up to some seconds ago, but only up to the oldest launch whose work has not arrived.
   void sweep(uint64_t oldest_waiting);
+  uint64_t take_longest_gap() { return occupancy_.take_longest_gap(swept_ns_); }
   // Ends the recording. Add all work before this call.
   void finish();
   void end_image(profile::ProcessId image) { works_.erase(image); }

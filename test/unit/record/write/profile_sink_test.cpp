@@ -248,3 +248,37 @@ TEST_CASE("data that exceed the writer's memory are reported and counted as lost
   REQUIRE(file.lines("END").size() == 1);
   CHECK(file.lines("END")[0] == "1;1;1;10;0;0;" + std::to_string(memory->left_out()));
 }
+
+TEST_CASE("the sink tells the longest kernel, wait and range") {
+  namespace profile = gpuprof::profile;
+  using gpuprof::record::Batch;
+  ProfileFile file;
+  ProfileSink sink(file.take(), {}, std::make_shared<gpuprof::record::MemoryBudget>(), nullptr, {}, {nullptr, "step"});
+  Batch batch;
+  batch.names = {{1, "step"}, {2, "other"}};
+  batch.ranges = {{.id = profile::RangeId{1}, .name = profile::StringId{1}},
+                  {.id = profile::RangeId{2}, .name = profile::StringId{2}}};
+  batch.spans = {{.range = profile::RangeId{1}, .start_ns = 10, .end_ns = 40},
+                 {.range = profile::RangeId{2}, .start_ns = 10, .end_ns = 90}};
+  gpuprof::record::NewWork kernel{.id = profile::WorkId{1}};
+  kernel.key.op = profile::Op::kernel;
+  gpuprof::record::NewWork wait{.id = profile::WorkId{2}};
+  wait.key.op = profile::Op::sync;
+  batch.works = {kernel, wait};
+  const auto add = [&batch](uint32_t work, uint64_t longest) {
+    gpuprof::record::RowValue value;
+    value.count = 1;
+    value.max_ns = longest;
+    batch.rows.push_back({{.slice = 0, .work = profile::WorkId{work}}, value});
+  };
+  add(1, 7);
+  add(1, 5);
+  add(2, 9);
+  sink.put(std::move(batch));
+  CHECK(sink.finish());
+  const auto longest = sink.take_longest();
+  CHECK(longest.kernel_ns == 7);
+  CHECK(longest.wait_ns == 9);
+  CHECK(longest.range_ns == 30);
+  CHECK(sink.take_longest().kernel_ns == 0);
+}

@@ -95,6 +95,21 @@ TEST_CASE("a file has the slices of its time") {
   }
 }
 
+TEST_CASE("a gap that goes on at the end of a file is idle time without later work") {
+  RowsRig rig;
+  const p::DeviceId device{4};
+  rig.add(p::Work{.id = p::WorkId{1}, .device = device, .op = p::Op::kernel});
+  rig.add(gpu(0, 1, 1, 30));
+  rig.add(p::Share{.slice = 0, .work = p::WorkId{1}, .busy_ns = 30, .exclusive_ns = 30});
+  rig.add(p::Idle{.slice = 0, .device = device, .work = p::WorkId{1}, .ns = 20});
+  Rewrite order;
+  order.until_ns = kStart + 3 * kSlice;
+  order.window_ns = kStart;
+  order.end_ns = kStart + 350;
+  const std::string text = rig.write(order);
+  CHECK(text.find("IDLE;0;4;0;50\nIDLE;1;4;0;100\nIDLE;2;4;0;100\nWINDOW;1000;1300\n") != std::string::npos);
+}
+
 TEST_CASE("losses are in the file of their time") {
   RowsRig rig;
   rig.add(p::Work{.id = p::WorkId{1}, .process = p::ProcessId{3}, .op = p::Op::no_work});
