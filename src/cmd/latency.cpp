@@ -72,7 +72,7 @@ class Latency : public Command {
     }
     const size_t width = width_ != 0 ? width_ : terminal_width();
     Status written = write_output("-", [&](TextStream& out) {
-      json_ ? output::latency_json(lines, out) : output::latency_table(lines, width, out);
+      json_ ? output::latency_json(lines, rows->info, out) : output::latency_table(lines, width, out);
     });
     RETURN_IF_ERROR(written);
     if (lines.empty()) {

@@ -4,6 +4,7 @@
 #include "output/json_stream.h"
 #include "output/latency.h"
 #include "output/text.h"
+#include "output/trust.h"
 #include "profile/keywords.h"
 #include "profile/latency_bucket.h"
 
@@ -43,11 +44,12 @@ void put_latency_line(const LatencyLine& line, TextStream& stream) {
 
 }  // namespace
 
-void latency_json(const std::vector<LatencyLine>& lines, TextStream& stream) {
+void latency_json(const std::vector<LatencyLine>& lines, const analyze::ProfileInfo& info, TextStream& stream) {
   std::string& out = stream.text();
   {
     JsonObject object(out);
     object.number("schema_version", kLatencySchemaVersion);
+    json_texts(notice_lines(info), object.key("missing"));
     json_array(lines, object.key("latencies"), [&stream](const LatencyLine& line) { put_latency_line(line, stream); });
   }
   out += "\n";

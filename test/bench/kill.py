@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Sends SIGKILL at random moments to the target, to the recorder, or to a child of the target.
 
-    kill.py [--kills N] [--seed N] [--gpuprof PATH] [--mocks FOLDER] [--opencl PROGRAM]
+    kill.py [--kills N] [--seed N] [--gpuprof PATH] [--mocks FOLDER] [--opencl PROGRAM] [--last SECONDS]
 
 The target fills memory of the mock GPU. Every few milliseconds it logs the number of fills and the time. After each kill,
 every profile must be readable. It may lack at most the work of the last second before the kill, and must not hold more
-work than was done. A target whose recorder is killed must go on. With --opencl, one kill in five hits a program under
+work than was done. With --last, profiles have only the work of the last seconds (record --last). A target whose recorder is killed must go on. With --opencl, one kill in five hits a program under
 PoCL. It writes no log, so its profile must be readable and reach to the last second. One kill in ten may lose up to three
 seconds of work, as the machine may be busy. Exit status: 1 if a check fails, 77 if nothing can run here.
 """
@@ -76,7 +76,9 @@ class Try:
 
     def start(self):
         # Starts a new session, so that all leftover processes can be ended with it.
-        return subprocess.Popen([self.options.gpuprof, "record", "-q", "-o", self.profile_path, "--", *self.command()],
+        last = ["--last", str(self.options.last)] if self.options.last else []
+        return subprocess.Popen([self.options.gpuprof, "record", "-q", "-o", self.profile_path, *last, "--",
+                                 *self.command()],
                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                 env=self.environment(), start_new_session=True)
 
@@ -158,8 +160,11 @@ class Try:
         recorded = collections.Counter()
         for work, numbers in profile.measured("GPU"):
             recorded[pid_of[work.process]] += numbers[0]
+        begins = [int(window[0]) for window in profile.of("WINDOW")] or [self.killed_at - self.options.last * SECOND]
         for pid, log in logs.items():
-            self.check_counts(pid, log, recorded[pid])
+            # With --last, fills before the profile's time may be missing.
+            before = max((fills for at, fills in log if at <= begins[0]), default=0) if self.options.last else 0
+            self.check_counts(pid, log, recorded[pid], before)
 
     def check_readable(self):
         import rig
@@ -169,12 +174,12 @@ class Try:
             require(run.returncode in (0, rig.NOTHING),
                     f"gpuprof {command} ended with {run.returncode}: {run.stderr[-300:]}")
 
-    def check_counts(self, pid, log, recorded):
+    def check_counts(self, pid, log, recorded, before):
         done = [fills for at, fills in log if at <= self.killed_at]
         a_second_before = max((fills for at, fills in log if at <= self.killed_at - SECOND), default=0)
-        missing_since = next((at for at, fills in log if fills > recorded), self.killed_at)
+        missing_since = next((at for at, fills in log if fills > before + FILLS + recorded), self.killed_at)
         self.loss_s = max(self.loss_s, (self.killed_at - missing_since) / SECOND)
-        require(recorded >= a_second_before,
+        require(before + FILLS + recorded >= a_second_before,
                 f"process {pid}: {recorded} in the profile, {a_second_before} done a second before the kill: "
                 f"{self.loss_s:.2f} s are missing", Late if self.loss_s < LATE_S else Broken)
         if self.victim == "target":
@@ -226,6 +231,7 @@ def main():
     parser.add_argument("--mocks", default=os.environ.get("MOCK_CUDA_DIR", "build/test/mocks"))
     parser.add_argument("--opencl", default=os.environ.get("GPUPROF_EXAMPLE"), metavar="PROGRAM")
     parser.add_argument("--longest", type=float, default=3.5, help="seconds until the kill, at most")
+    parser.add_argument("--last", type=int, default=0, metavar="SECONDS", help="record with --last")
     parser.add_argument("--keep", metavar="FOLDER", help="keep the files of failed tries there")
     options = parser.parse_args()
     options.gpuprof, options.mocks = os.path.abspath(options.gpuprof), os.path.abspath(options.mocks)

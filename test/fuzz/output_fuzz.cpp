@@ -105,7 +105,7 @@ void annotate(const analyze::Aggregate& rows) {
 void latencies(const analyze::Aggregate& rows, bool paths) {
   const std::vector<analyze::LatencyLine> lines = analyze::latency_lines(rows, {.paths = paths, .top = 10});
   collect_text([&](TextStream& out) { output::latency_table(lines, 100, out); });
-  collect_text([&](TextStream& out) { output::latency_json(lines, out); });
+  collect_text([&](TextStream& out) { output::latency_json(lines, rows.info, out); });
 }
 
 // Reads like `export --lenient`, which drops contradictory definitions.
