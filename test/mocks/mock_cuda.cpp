@@ -137,7 +137,7 @@ Op run(CUstream_st* stream, OpKind kind, uint64_t ns, Op op) {
     op.stream = op.graph_node == 0 ? stream->id : stream->id + kInternalStreams;
     op.correlation = op.of_body ? 0 : thread_correlation;
     stream->free_at_ns = op.end_ns;
-    op.number = is_numbered(kind, op) ? ++driver().numbered : 0;
+    op.number = is_numbered(kind, op) ? ++driver().numbered[op.device] : 0;
   }
   if (tracer != nullptr) {
     tracer->op(op);

@@ -68,7 +68,8 @@ struct Driver {
   std::atomic<bool> ready{false};
   std::atomic<const Tracer*> tracer{nullptr};
   std::atomic<uint32_t> last_correlation{0};
-  uint64_t numbered = 0;  // number of kernels, copies within a device, and large fills so far, except those of graphs
+  // Key: device. Number of kernels, copies within a device, and large fills so far, except those of graphs.
+  std::map<uint32_t, uint64_t> numbered;
   std::vector<std::unique_ptr<CUctx_st>> contexts;
   std::vector<std::unique_ptr<CUstream_st>> streams;  // the first of each context is its default stream
   uint32_t last_context = 0;

@@ -9,6 +9,25 @@
 namespace gpuprof::injection::cupti {
 namespace {
 
+// Numbers of the kernels of one device. The driver numbers each device on its own.
+struct Numbers {
+  int64_t first;      // of the first traced kernel; 0: none
+  uint64_t first_ns;  // when its record came
+  int64_t last;       // of the last traced kernel; 0: none
+  uint64_t last_ns;
+  uint64_t idle_ns;      // begin of the first window without kernels since then; 0: none
+  int64_t window_first;  // smallest and largest number in this window; 0: none
+  int64_t window_last;
+  int64_t traced;         // numbers in the windows before
+  double unwanted_share;  // share of the time before this window that the user did not want, until it has a kernel
+  double unwanted;        // numbers given in such times
+
+  [[nodiscard]] int64_t in_window() const { return window_first == 0 ? 0 : window_last - window_first + 1; }
+};
+
+// CUDA numbers devices from 0. Launches on devices above this limit are not counted between windows.
+constexpr size_t kDevices = 128;
+
 struct Passed {
   // Atomic:
   uint32_t counting;
@@ -16,17 +35,8 @@ struct Passed {
   uint32_t lock;
   uint64_t records;  // without those of graph nodes
   // Guarded by the lock:
-  bool attached;      // the process may have launched kernels before the recording
-  int64_t first;      // number of the first traced kernel; 0: none
-  uint64_t first_ns;  // when its record came
-  int64_t last;       // number of the last traced kernel; 0: none
-  uint64_t last_ns;
-  uint64_t idle_ns;      // begin of the first window without kernels since then; 0: none
-  int64_t window_first;  // smallest and largest number of the kernels in this window; 0: none
-  int64_t window_last;
-  int64_t traced;         // numbers in the windows before
-  double unwanted_share;  // share of the time before this window that the user did not want, until it has a kernel
-  double unwanted;        // numbers given in such times
+  bool attached;  // the process may have launched kernels before the recording
+  Numbers devices[kDevices];
   // Used only by the service thread:
   uint64_t unwanted_ns;    // when recording was switched off by the user, since the last window; 0: it was not
   uint64_t window_ns;      // begin of the last window
@@ -38,8 +48,34 @@ struct Passed {
 };
 Passed state;
 
-int64_t in_window() {
-  return state.window_first == 0 ? 0 : state.window_last - state.window_first + 1;
+// What the numbers of a device tell.
+struct Told {
+  double traced = 0;
+  double others = 0;    // not traced, up to the last traced one
+  double later = 0;     // estimated after it
+  double unwanted = 0;  // of others
+};
+
+Told tell(const Numbers& device, bool attached, bool last) {
+  Told told;
+  if (device.last == 0) {
+    return told;
+  }
+  told.traced = static_cast<double>(device.traced + device.in_window());
+  told.unwanted = device.unwanted;
+  const auto known = static_cast<double>(device.last - device.first + 1);
+  const double before = attached ? 0 : static_cast<double>(device.first - 1);
+  told.others = known + before - told.traced - told.unwanted;
+  // If a window without kernels followed, the launches are assumed to have ended halfway before it, else to have gone
+  // on.
+  uint64_t end_ns = device.idle_ns > device.last_ns ? device.last_ns + (device.idle_ns - device.last_ns) / 2 : now_ns();
+  end_ns = state.unwanted_ns == 0 ? end_ns : std::max(device.last_ns, std::min(end_ns, state.unwanted_ns));
+  // Records come in batches, so the known kernels were launched in at least the time of the windows.
+  const uint64_t known_ns = std::max(device.last_ns - device.first_ns, state.recorded_ns);
+  if (last && known_ns != 0) {
+    told.later = known * static_cast<double>(end_ns - device.last_ns) / static_cast<double>(known_ns);
+  }
+  return told;
 }
 
 void report_growth(gpuprof_count kind, double launches, uint64_t& reported) {
@@ -69,10 +105,12 @@ void set_tracing(bool on) {
       count(GPUPROF_COUNT_PASSED_NS, wanted_ns);
     }
     if (try_lock_bounded(&state.lock)) {
-      state.traced += in_window();
-      state.window_first = 0;
-      if (state.unwanted_ns != 0 && passed_ns != 0) {
-        state.unwanted_share = 1 - static_cast<double>(wanted_ns) / static_cast<double>(passed_ns);
+      for (Numbers& device : state.devices) {
+        device.traced += device.in_window();
+        device.window_first = 0;
+        if (state.unwanted_ns != 0 && passed_ns != 0) {
+          device.unwanted_share = 1 - static_cast<double>(wanted_ns) / static_cast<double>(passed_ns);
+        }
       }
       unlock(&state.lock);
     }
@@ -93,24 +131,25 @@ void note_traced_record() {
   add_relaxed(&state.records, uint64_t{1});
 }
 
-void note_traced_kernel(int64_t number) {
-  if (number <= 0 || !try_lock_bounded(&state.lock)) {
+void note_traced_kernel(uint32_t device_number, int64_t number) {
+  if (number <= 0 || device_number >= kDevices || !try_lock_bounded(&state.lock)) {
     return;
   }
-  state.window_last = state.window_first == 0 ? number : std::max(state.window_last, number);
-  state.window_first = state.window_first == 0 ? number : std::min(state.window_first, number);
-  if (state.first == 0 || number < state.first) {
-    state.first = number;
-    state.first_ns = state.first_ns == 0 ? now_ns() : state.first_ns;
+  Numbers& device = state.devices[device_number];
+  device.window_last = device.window_first == 0 ? number : std::max(device.window_last, number);
+  device.window_first = device.window_first == 0 ? number : std::min(device.window_first, number);
+  if (device.first == 0 || number < device.first) {
+    device.first = number;
+    device.first_ns = device.first_ns == 0 ? now_ns() : device.first_ns;
   }
-  if (number > state.last) {
-    if (state.unwanted_share > 0 && (state.last != 0 || !state.attached)) {
-      state.unwanted += state.unwanted_share * static_cast<double>(number - state.last - 1);
+  if (number > device.last) {
+    if (device.unwanted_share > 0 && (device.last != 0 || !state.attached)) {
+      device.unwanted += device.unwanted_share * static_cast<double>(number - device.last - 1);
     }
-    state.unwanted_share = 0;
-    state.last = number;
-    state.last_ns = now_ns();
-    state.idle_ns = 0;
+    device.unwanted_share = 0;
+    device.last = number;
+    device.last_ns = now_ns();
+    device.idle_ns = 0;
   }
   unlock(&state.lock);
 }
@@ -119,36 +158,27 @@ void report_passed(bool last) {
   if (!counts_passed() || !try_lock_bounded(&state.lock)) {
     return;
   }
-  if (!last && state.idle_ns == 0 && in_window() == 0) {
-    state.idle_ns = state.window_ns;
+  Told sum;
+  for (Numbers& device : state.devices) {
+    if (!last && device.idle_ns == 0 && device.in_window() == 0) {
+      device.idle_ns = state.window_ns;
+    }
+    const Told told = tell(device, state.attached, last);
+    sum.traced += told.traced;
+    sum.others += told.others;
+    sum.later += told.later;
+    sum.unwanted += told.unwanted;
   }
-  const int64_t first = state.first;
-  const int64_t newest = state.last;
-  const int64_t traced = state.traced + in_window();
-  const uint64_t first_ns = state.first_ns;
-  const uint64_t newest_ns = state.last_ns;
-  // If a window without kernels followed, the launches are assumed to have ended halfway before it, else to have gone
-  // on.
-  uint64_t end_ns = state.idle_ns > newest_ns ? newest_ns + (state.idle_ns - newest_ns) / 2 : now_ns();
-  end_ns = state.unwanted_ns == 0 ? end_ns : std::max(newest_ns, std::min(end_ns, state.unwanted_ns));
-  const double unwanted = state.unwanted;
   unlock(&state.lock);
-  if (newest == 0 || traced == 0) {
+  if (sum.traced == 0) {
     return;
   }
-  const auto known = static_cast<double>(newest - first + 1);
-  const double before = state.attached ? 0 : static_cast<double>(first - 1);
-  const double others = known + before - static_cast<double>(traced) - unwanted;
-  // Records come in batches, so the known kernels were launched in at least the time of the windows.
-  const uint64_t known_ns = std::max(newest_ns - first_ns, state.recorded_ns);
-  const double later =
-      last && known_ns != 0 ? known * static_cast<double>(end_ns - newest_ns) / static_cast<double>(known_ns) : 0;
   // Not each launch has a number of its own: copies within a device and large fills have one, other copies and small
   // fills have none (CUDA 13.0).
-  const double ratio = static_cast<double>(load_relaxed(&state.records)) / static_cast<double>(traced);
-  report_growth(GPUPROF_COUNT_PASSED, (others + later) * ratio, state.reported);
-  report_growth(GPUPROF_COUNT_UNWANTED, unwanted * ratio, state.reported_unwanted);
-  report_growth(GPUPROF_COUNT_EXTRAPOLATED, later * ratio, state.reported_extrapolated);
+  const double ratio = static_cast<double>(load_relaxed(&state.records)) / sum.traced;
+  report_growth(GPUPROF_COUNT_PASSED, (sum.others + sum.later) * ratio, state.reported);
+  report_growth(GPUPROF_COUNT_UNWANTED, sum.unwanted * ratio, state.reported_unwanted);
+  report_growth(GPUPROF_COUNT_EXTRAPOLATED, sum.later * ratio, state.reported_extrapolated);
 }
 
 void note_unwanted() {

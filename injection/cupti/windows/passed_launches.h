@@ -1,7 +1,7 @@
 // Counts the launches that a process makes while CUPTI is detached between the windows of --max-overhead. The driver
-// numbers the kernels of a process (gridId), and some copies and fills, also without CUPTI. So the numbers of the
-// recorded kernels show how many others there were. Kernels of graphs always have the same numbers, so they are left
-// out.
+// numbers the kernels of a process (gridId), and some copies and fills, on each device, also without CUPTI. So the
+// numbers of the recorded kernels show how many others there were. Kernels of graphs always have the same numbers, so
+// they are left out.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ void set_tracing(bool on);
 
 // CUPTI recorded work that no graph launch made. Kernels are reported by both functions.
 void note_traced_record();
-void note_traced_kernel(int64_t number);
+void note_traced_kernel(uint32_t device, int64_t number);
 
 // The user has switched recording off. Launches until the next window count as GPUPROF_COUNT_UNWANTED.
 void note_unwanted();

@@ -49,6 +49,16 @@ class RecordCupti(rig.RuntimeTest):
             with self.subTest(arguments=arguments):
                 self.assert_exact(*self.record_app("--launches", "200", *arguments))
 
+    def test_launches_between_windows_are_counted_on_each_device(self):
+        """Copies within a device and large fills have numbers, too, and each device its own."""
+        profile, did, stderr = self.record_app("--launches", "60000", "--threads", "2", "--gap-us", "20",
+                                               options=["--max-overhead", "2"])
+        coverage = profile.coverage()
+        self.assertLess(coverage["launches"], did["launches"] / 2, stderr)
+        self.assertEqual(len({work.device for work, _ in profile.measured("GPU")}), 2)
+        self.assertAlmostEqual(coverage["represented"], did["launches"],
+                               delta=0.03 * did["launches"] + coverage.get("extrapolated", 0), msg=stderr)
+
     def test_each_call_site_has_its_own_stack(self):
         for engine in rig.stack_engines():
             with self.subTest(engine=engine):
