@@ -83,13 +83,6 @@ struct flock write_lock() {
   return lock;
 }
 
-std::string numbered(const std::string& name, const std::string& number) {
-  const size_t begin = folder_of(name).size();
-  const size_t dot = name.rfind('.');
-  const size_t at = dot == std::string::npos || dot <= begin ? name.size() : dot;
-  return name.substr(0, at) + "." + number + name.substr(at);
-}
-
 // Returns a random name, so that another user cannot have created a file with that name before.
 Result<std::string> temporary_name(const std::string& entry) {
   uint64_t random = 0;
@@ -114,6 +107,13 @@ std::string shown_name(int descriptor, const std::string& name) {
 }
 
 }  // namespace
+
+std::string numbered_name(const std::string& name, const std::string& number) {
+  const size_t begin = folder_of(name).size();
+  const size_t dot = name.rfind('.');
+  const size_t at = dot == std::string::npos || dot <= begin ? name.size() : dot;
+  return name.substr(0, at) + "." + number + name.substr(at);
+}
 
 Result<OutputFile> OutputFile::open(const std::string& name, const OutputOptions& options) {
   const auto descriptor = name == "-" ? std::optional<int>(STDOUT_FILENO) : descriptor_named(name);
@@ -297,7 +297,7 @@ void OutputFile::take_another_name() {
   const std::string pid = std::to_string(::getpid());
   struct stat info {};
   for (int i = 1;; ++i) {  // a process with the same pid in another container may use the name
-    name_ = numbered(wanted, i == 1 ? pid : pid + "-" + std::to_string(i));
+    name_ = numbered_name(wanted, i == 1 ? pid : pid + "-" + std::to_string(i));
     entry_ = name_.substr(folder_of(name_).size());
     if (::fstatat(folder_.get(), entry_.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
       break;

@@ -27,6 +27,9 @@ struct OutputOptions {
   bool (*is_worthless)(int fd) = nullptr;
 };
 
+// Puts the number before the ending of the file name: "x.txt" -> "x.1.txt".
+std::string numbered_name(const std::string& name, const std::string& number);
+
 // Writes a file under a temporary name, which commit() changes to the final name, so that an unfinished output
 // replaces no file. Does not follow a symbolic link at the final name.
 class OutputFile {

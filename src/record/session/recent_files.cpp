@@ -16,14 +16,6 @@ namespace {
 constexpr uint64_t kWaitNs = 5'000'000'000;
 constexpr unsigned kMostSnapshots = 100;
 
-// "x.txt" -> "x.1.txt"
-std::string with_number(const std::string& name, unsigned number) {
-  const size_t folder = name.rfind('/') == std::string::npos ? 0 : name.rfind('/') + 1;
-  const size_t dot = name.rfind('.');
-  const size_t at = dot == std::string::npos || dot <= folder ? name.size() : dot;
-  return name.substr(0, at) + "." + std::to_string(number) + name.substr(at);
-}
-
 }  // namespace
 
 RecentFiles::RecentFiles(const Options& options, uint64_t start_ns, uint64_t interval_ns, std::string name,
@@ -43,7 +35,9 @@ RecentFiles::RecentFiles(const Options& options, uint64_t start_ns, uint64_t int
 ProfileSink::Recent RecentFiles::for_sink(std::shared_ptr<MemoryBudget> memory) const {
   // A rotation drops rows when they have been written.
   const uint64_t last_ns = options_.rotate_ns == 0 ? options_.last_ns + kWaitNs : UINT64_MAX;
-  return {std::make_unique<RecentRows>(start_ns_, interval_ns_, last_ns, std::move(memory)), options_.range};
+  const std::string option = options_.rotate_ns == 0 ? "--last " + duration_text(options_.last_ns)
+                                                     : "--rotate " + duration_text(options_.rotate_ns);
+  return {std::make_unique<RecentRows>(start_ns_, interval_ns_, last_ns, option, std::move(memory)), options_.range};
 }
 
 uint64_t RecentFiles::end_of_slice(uint64_t ns) const {
@@ -116,7 +110,7 @@ bool RecentFiles::open(const std::string& name, bool keep_old) {
 }
 
 std::shared_ptr<Rewrite> RecentFiles::begin(const Wanted& wanted, const Time& time) {
-  if (!open(with_number(name_, ++number_), true)) {
+  if (!open(numbered_name(name_, std::to_string(++number_)), true)) {
     return nullptr;
   }
   pending_.back().why = wanted.why;

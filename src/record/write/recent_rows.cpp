@@ -13,6 +13,8 @@ namespace {
 
 namespace p = gpuprof::profile;
 
+constexpr std::string_view kWindowKey = "recording.window";
+
 template <typename... R>
 bool is_any_of(const p::Record& record) {
   return (std::holds_alternative<R>(record) || ...);
@@ -31,6 +33,9 @@ void RecentRows::add(const p::Record& record, std::string_view line, uint64_t no
   }
   if (const auto* meta = std::get_if<p::Meta>(&record); meta != nullptr && meta->key == "recording") {
     recording_ = line;
+    return;
+  } else if (meta != nullptr && meta->key == kWindowKey) {
+    window_ = meta->value;
     return;
   }
   if (const auto* work = std::get_if<p::Work>(&record)) {
@@ -162,6 +167,11 @@ void RecentRows::write(Rewrite& order, std::string& text) const {
     p::format_line(p::Meta{"recording", order.recording}, text);
   }
   text += definitions_;
+  const bool is_part = first > 0 || order.until_ns != UINT64_MAX;
+  if (const std::string window = window_ + (is_part && !window_.empty() ? " " : "") + (is_part ? option_ : "");
+      !window.empty()) {
+    p::format_line(p::Meta{kWindowKey, window}, text);
+  }
   for (auto slice = slices_.lower_bound(first); slice != end; ++slice) {
     const Slice& kept = slice->second;
     text += kept.text;

@@ -41,9 +41,15 @@ struct Rewrite {
 
 class RecentRows {
  public:
-  // `start_ns` and `interval_ns` are those of the profile's META lines. Keeps at least the last `last_ns`.
-  RecentRows(uint64_t start_ns, uint64_t interval_ns, uint64_t last_ns, std::shared_ptr<MemoryBudget> memory)
-      : start_ns_(start_ns), interval_ns_(interval_ns), last_ns_(last_ns), memory_(std::move(memory)) {}
+  // `start_ns` and `interval_ns` are those of the profile's META lines. Keeps at least the last `last_ns`. Files that
+  // lack rows say so by `option` in META recording.window.
+  RecentRows(uint64_t start_ns, uint64_t interval_ns, uint64_t last_ns, std::string option,
+             std::shared_ptr<MemoryBudget> memory)
+      : start_ns_(start_ns),
+        interval_ns_(interval_ns),
+        last_ns_(last_ns),
+        option_(std::move(option)),
+        memory_(std::move(memory)) {}
 
   // Returns false for records that describe the complete recording: COVERAGE, LATENCY and END. write() makes the
   // COVERAGE of launches without GPU work anew, because this is a loss.
@@ -81,8 +87,10 @@ class RecentRows {
   uint64_t start_ns_;
   uint64_t interval_ns_;
   uint64_t last_ns_;
+  std::string option_;
   std::shared_ptr<MemoryBudget> memory_;
   std::string recording_;  // META recording
+  std::string window_;     // value of META recording.window
   std::string definitions_;
   std::vector<KnownWork> works_;                           // index: WORK id
   std::map<profile::WorkId, profile::ProcessId> no_work_;  // WORKs of launches without GPU work

@@ -65,8 +65,6 @@ std::string window_options(const SessionOptions& options) {
   text += options.recording.delay_ns == 0 ? "" : " --delay " + duration_text(options.recording.delay_ns);
   text += options.recording.duration_ns == 0 ? "" : " --duration " + duration_text(options.recording.duration_ns);
   text += options.recording.paused ? " --start-paused" : "";
-  text += options.recent.last_ns == 0 ? "" : " --last " + duration_text(options.recent.last_ns);
-  text += options.recent.rotate_ns == 0 ? "" : " --rotate " + duration_text(options.recent.rotate_ns);
   return text.empty() ? "signals" : text.substr(1);
 }
 
@@ -100,9 +98,6 @@ void add_session_meta(Correlator& correlator, const SessionOptions& options, con
     if (!facts.counts_only.empty()) {
       correlator.add_meta("attach.counts_only", facts.counts_only);
     }
-  }
-  if (options.recent.any()) {
-    correlator.add_meta("recording.window", window_options(options));
   }
   if (options.sampling.samples) {
     correlator.add_meta("recording.samples", options.sampling.exact ? "exact" : "continuous");
@@ -141,7 +136,7 @@ void add_overhead_meta(Correlator& correlator, const SessionOptions& options, co
   }
   add_depths(correlator, "native", correlator.counters().native_depths());
   add_depths(correlator, "python", correlator.counters().python_depths());
-  if (facts.only_a_window && !options.recent.any()) {
+  if (facts.only_a_window) {
     correlator.add_meta("recording.window", window_options(options));
   }
   if (const uint64_t off = correlator.totals().off_records; off != 0) {

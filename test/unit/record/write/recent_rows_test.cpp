@@ -17,7 +17,7 @@ constexpr uint64_t kStart = 1000;
 constexpr uint64_t kSlice = 100;
 
 struct RowsRig {
-  RecentRows rows{kStart, kSlice, 2 * kSlice, std::make_shared<MemoryBudget>()};
+  RecentRows rows{kStart, kSlice, 2 * kSlice, "--last 200 ns", std::make_shared<MemoryBudget>()};
 
   void add(const p::Record& record, uint64_t now_ns = kStart) {
     std::string line;
@@ -123,4 +123,21 @@ TEST_CASE("losses are in the file of their time") {
   CHECK(text.find("COVERAGE;3;without_record;2\n") != std::string::npos);
   CHECK(text.find("LOSS;3;ring_full;4\n") != std::string::npos);
   CHECK(order.sums.lost == 4);
+}
+
+TEST_CASE("a file says which option left out rows") {
+  RowsRig rig;
+  rig.add(gpu(0, 1, 1, 10));
+  rig.add(gpu(1, 1, 1, 10));
+  Rewrite whole;
+  CHECK(rig.write(whole).find("recording.window") == std::string::npos);
+  Rewrite part;
+  part.until_ns = kStart + kSlice;
+  CHECK(rig.write(part).find("META;recording.window;--last 200 ns\n") != std::string::npos);
+  rig.add(p::Meta{"recording.window", "--delay 2 s"});
+  Rewrite both;
+  CHECK(rig.write(both).find("META;recording.window;--delay 2 s\n") != std::string::npos);
+  Rewrite rest;
+  rest.from_ns = kStart + kSlice;
+  CHECK(rig.write(rest).find("META;recording.window;--delay 2 s --last 200 ns\n") != std::string::npos);
 }
