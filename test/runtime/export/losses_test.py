@@ -98,7 +98,7 @@ class LossesTest(rig.RuntimeTest):
         path = self.write(text.replace("\nMETA;", "\n" + facts + "META;", 1))
         for options in ([], ["--from", "1s"], ["--full", "--top", "0"]):
             lines = self.gpuprof("-q", "report", *options, path).splitlines()
-            self.assertIn("lost     ring_full 5", lines[:4])
+            self.assertIn("lost     ring_full 5, the GPU work of 6 launches", lines[:4])
 
 
 if __name__ == "__main__":
