@@ -128,7 +128,7 @@ std::vector<uint64_t> Clients::clients_of(uint32_t pid, Search& search) const {
 std::vector<pid_t> Clients::descendants(const Search& search) const {
   std::vector<pid_t> all{static_cast<pid_t>(recorded_)};
   size_t tasks = kMaxProcesses;
-  for (size_t i = 0; i < all.size(); ++i) {
+  for (size_t i = 0; i < all.size() && (i == 0 || monotonic_ns() < search.until_ns); ++i) {
     add_children(proc_, all[i], search.until_ns, {tasks, kMaxProcesses}, all);
   }
   return all;

@@ -20,11 +20,13 @@ void add_children(const std::string& proc, pid_t pid, uint64_t until, const Chil
                   std::vector<pid_t>& to) {
   const std::string path = proc + "/" + std::to_string(pid) + "/task";
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
+  bool in_time = true;  // a thread is read even if the time is over, so that each call finds something
   for (const dirent* task = nullptr;
-       folder && limits.tasks > 0 && monotonic_ns() < until && (task = ::readdir(folder.get())) != nullptr;) {
+       folder && limits.tasks > 0 && in_time && (task = ::readdir(folder.get())) != nullptr;) {
     if (task->d_name[0] == '.') {
       continue;
     }
+    in_time = monotonic_ns() < until;
     --limits.tasks;
     const std::string children =
         read_text(::dirfd(folder.get()), (std::string(task->d_name) + "/children").c_str(), kMaxChildren);

@@ -15,8 +15,8 @@ struct ChildrenLimits {
   size_t processes;  // in `to`
 };
 
-// Adds the children of a process to `to`. Stops at `until` (monotonic) and at the limits. `proc`: the folder /proc.
-// Adds nothing if the kernel does not list children.
+// Adds the children of a process to `to`. Stops at `until` (monotonic), but after one thread at the earliest, and at
+// the limits. `proc`: the folder /proc. Adds nothing if the kernel does not list children.
 void add_children(const std::string& proc, pid_t pid, uint64_t until, const ChildrenLimits& limits,
                   std::vector<pid_t>& to);
 

@@ -153,9 +153,11 @@ void UnrecordedProcesses::look(uint64_t now_ns, const IsConnected& is_connected)
   std::vector<pid_t> processes = descendants(until);
   // If the time is too short for all processes, examine new ones first.
   std::stable_partition(processes.begin(), processes.end(), [this](pid_t pid) { return !known_.contains(pid); });
+  bool in_time = true;
   for (const pid_t pid : processes) {
-    if (monotonic_ns() < until) {
+    if (in_time) {  // also true for the first one, so that a busy machine only delays the search
       examine(pid, now_ns, is_connected);
+      in_time = monotonic_ns() < until;
     } else if (const auto known = known_.find(pid); known != known_.end()) {
       known->second.seen = true;
     }
@@ -168,7 +170,7 @@ std::vector<pid_t> UnrecordedProcesses::descendants(uint64_t until) const {
   std::vector<pid_t> all;
   size_t tasks = kMaxTasks;
   add_children(proc_, root_, until, {tasks, kMaxProcesses}, all);
-  for (size_t i = 0; i < all.size() && all.size() < kMaxProcesses; ++i) {
+  for (size_t i = 0; i < all.size() && all.size() < kMaxProcesses && monotonic_ns() < until; ++i) {
     add_children(proc_, all[i], until, {tasks, kMaxProcesses}, all);
   }
   std::erase_if(all, is_stranger);
