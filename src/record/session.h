@@ -12,8 +12,8 @@
 #include "profile/coverage.h"
 #include "record/live/live_view.h"
 #include "record/recording_switch.h"
-#include "record/session/recent_files.h"
 #include "record/target/target.h"
+#include "record/write/recent_files.h"
 
 namespace gpuprof::record {
 

@@ -48,24 +48,24 @@ struct Passed {
 };
 Passed state;
 
-// What the numbers of a device tell.
-struct Told {
+// Counts in units of the driver's numbers.
+struct Estimate {
   double traced = 0;
   double others = 0;    // not traced, up to the last traced one
   double later = 0;     // estimated after it
   double unwanted = 0;  // of others
 };
 
-Told tell(const Numbers& device, bool attached, bool last) {
-  Told told;
+Estimate estimate(const Numbers& device, bool attached, bool last) {
+  Estimate result;
   if (device.last == 0) {
-    return told;
+    return result;
   }
-  told.traced = static_cast<double>(device.traced + device.in_window());
-  told.unwanted = device.unwanted;
+  result.traced = static_cast<double>(device.traced + device.in_window());
+  result.unwanted = device.unwanted;
   const auto known = static_cast<double>(device.last - device.first + 1);
   const double before = attached ? 0 : static_cast<double>(device.first - 1);
-  told.others = known + before - told.traced - told.unwanted;
+  result.others = known + before - result.traced - result.unwanted;
   // If a window without kernels followed, the launches are assumed to have ended halfway before it, else to have gone
   // on.
   uint64_t end_ns = device.idle_ns > device.last_ns ? device.last_ns + (device.idle_ns - device.last_ns) / 2 : now_ns();
@@ -73,9 +73,9 @@ Told tell(const Numbers& device, bool attached, bool last) {
   // Records come in batches, so the known kernels were launched in at least the time of the windows.
   const uint64_t known_ns = std::max(device.last_ns - device.first_ns, state.recorded_ns);
   if (last && known_ns != 0) {
-    told.later = known * static_cast<double>(end_ns - device.last_ns) / static_cast<double>(known_ns);
+    result.later = known * static_cast<double>(end_ns - device.last_ns) / static_cast<double>(known_ns);
   }
-  return told;
+  return result;
 }
 
 void report_growth(gpuprof_count kind, double launches, uint64_t& reported) {
@@ -158,16 +158,16 @@ void report_passed(bool last) {
   if (!counts_passed() || !try_lock_bounded(&state.lock)) {
     return;
   }
-  Told sum;
+  Estimate sum;
   for (Numbers& device : state.devices) {
     if (!last && device.idle_ns == 0 && device.in_window() == 0) {
       device.idle_ns = state.window_ns;
     }
-    const Told told = tell(device, state.attached, last);
-    sum.traced += told.traced;
-    sum.others += told.others;
-    sum.later += told.later;
-    sum.unwanted += told.unwanted;
+    const Estimate one = estimate(device, state.attached, last);
+    sum.traced += one.traced;
+    sum.others += one.others;
+    sum.later += one.later;
+    sum.unwanted += one.unwanted;
   }
   unlock(&state.lock);
   if (sum.traced == 0) {

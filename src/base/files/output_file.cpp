@@ -341,12 +341,16 @@ Result<std::string> OutputFile::finish() {
   return now.value_or(name_);
 }
 
-Status OutputFile::remove() {
+bool OutputFile::is_in(const UniqueFd& folder) const {
   struct stat ours {};
-  struct stat there {};
-  if (!file_ || !temporary_.empty() || ::fstat(file_.get(), &ours) != 0 ||
-      ::fstatat(folder_.get(), entry_.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0 || ours.st_dev != there.st_dev ||
-      ours.st_ino != there.st_ino) {
+  struct stat found {};
+  return ::fstat(file_.get(), &ours) == 0 &&
+         ::fstatat(folder.get(), entry_.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0 && ours.st_dev == found.st_dev &&
+         ours.st_ino == found.st_ino;
+}
+
+Status OutputFile::remove() {
+  if (!file_ || !temporary_.empty() || !is_in(folder_)) {
     return {};
   }
   return ::unlinkat(folder_.get(), entry_.c_str(), 0) == 0
@@ -365,11 +369,7 @@ std::optional<std::string> OutputFile::place() const {
     return name_;
   }
   const auto folder = open_folder(folder_of(name_));
-  struct stat ours {};
-  struct stat found {};
-  if (folder && ::fstat(file_.get(), &ours) == 0 &&
-      ::fstatat(folder->get(), entry_.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0 && ours.st_dev == found.st_dev &&
-      ours.st_ino == found.st_ino) {
+  if (folder && is_in(*folder)) {
     return name_;
   }
   std::string path = real_path(file_.get());

@@ -66,6 +66,7 @@ class OutputFile {
 
  private:
   OutputFile(UniqueFd fd, std::string name) : fd_(std::move(fd)), name_(std::move(name)) {}
+  [[nodiscard]] bool is_in(const UniqueFd& folder) const;  // under its final name
   Status check_replaceable() const;
   Status check_old(const struct stat& folder) const;
   Status make_temporary(mode_t mode);

@@ -70,9 +70,11 @@ bool WorkJoin::is_left_out(const Source& source, const WorkEvent& event, const P
   // When recording is switched off, targets stop reporting launches at once, but vendor libraries still report work for
   // a while. Work of a launch before a window may run in the window.
   const bool may_be_off = launch == nullptr && !event.site.unsampled && !event.site.is_host;
-  const bool is_before = parts_.launches.is_before_window(event.site, event.start_ns) &&
-                         !parts_.launches.is_before_attach(source, event.site);
-  if (may_be_off && (is_before || !parts_.windows.contains(event.start_ns))) {
+  const auto is_before = [&] {
+    return parts_.launches.is_before_window(event.site, event.start_ns) &&
+           !parts_.launches.is_before_attach(source, event.site);
+  };
+  if (may_be_off && (!parts_.windows.contains(event.start_ns) || is_before())) {
     ++join_.counters.totals().off_records;
     return true;
   }

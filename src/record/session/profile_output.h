@@ -14,9 +14,9 @@
 #include "record/join/correlator.h"
 #include "record/live/live_sums.h"
 #include "record/memory_budget.h"
-#include "record/session/recent_files.h"
 #include "record/target/target_user.h"
 #include "record/write/profile_sink.h"
+#include "record/write/recent_files.h"
 
 namespace gpuprof::record {
 

@@ -8,7 +8,7 @@ namespace gpuprof::record {
 struct Longest {
   uint64_t kernel_ns = 0;
   uint64_t wait_ns = 0;   // in a call that waited for the GPU
-  uint64_t idle_ns = 0;   // of a device between two works
+  uint64_t idle_ns = 0;   // in which a device had no work
   uint64_t range_ns = 0;  // of an NVTX range with the chosen name
 };
 

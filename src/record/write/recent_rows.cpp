@@ -7,6 +7,7 @@
 
 #include "profile/coverage.h"
 #include "profile/writer.h"
+#include "record/join/context/windows.h"
 
 namespace gpuprof::record {
 namespace {
@@ -126,24 +127,20 @@ std::vector<p::Window> RecentRows::windows_of(const Rewrite& order) const {
 
 void RecentRows::charge_gaps(const Rewrite& order, const std::vector<p::Window>& windows, std::string& text) const {
   std::set<p::DeviceId> devices;
-  uint64_t end_ns = order.begin_ns;
   for (const auto& [number, slice] : slices_) {
     const uint64_t begin_ns = start_ns_ + number * interval_ns_;
     if (begin_ns >= order.begin_ns && begin_ns < order.until_ns) {
       devices.insert(slice.devices.begin(), slice.devices.end());
     }
   }
+  Windows recorded;
   for (const p::Window& window : windows) {
-    end_ns = std::max(end_ns, window.end_ns);
+    recorded.open(window.start_ns);
+    recorded.close(window.end_ns);
   }
-  for (uint64_t number = slice_of(order.begin_ns); start_ns_ + number * interval_ns_ < end_ns; ++number) {
+  for (uint64_t number = slice_of(order.begin_ns); start_ns_ + number * interval_ns_ < recorded.end(); ++number) {
     const uint64_t begin_ns = start_ns_ + number * interval_ns_;
-    uint64_t recorded_ns = 0;
-    for (const p::Window& window : windows) {
-      const uint64_t from = std::max(window.start_ns, begin_ns);
-      const uint64_t to = std::min(window.end_ns, begin_ns + interval_ns_);
-      recorded_ns += to > from ? to - from : 0;
-    }
+    const uint64_t recorded_ns = recorded.recorded(begin_ns, begin_ns + interval_ns_);
     const auto slice = slices_.find(number);
     std::map<p::DeviceId, uint64_t> charged;
     if (slice != slices_.end()) {

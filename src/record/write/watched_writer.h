@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -19,18 +18,16 @@ class WatchedWriter {
  public:
   // `live` and `recent` may be null.
   WatchedWriter(UniqueFd fd, const std::atomic<bool>* give_up, LiveSums* live, std::unique_ptr<RecentRows> recent)
-      : give_up_(give_up), live_(live), recent_(std::move(recent)) {
-    writer_.emplace(std::move(fd), give_up);
-  }
+      : give_up_(give_up), writer_(std::move(fd), give_up), live_(live), recent_(std::move(recent)) {}
 
-  void header() { writer_->header(); }
+  void header() { writer_.header(); }
   void add(const profile::Record& record) {
     if (recent_ == nullptr) {
-      writer_->add(record);
+      writer_.add(record);
     } else if (RecentRows::takes(record)) {
       line_.clear();
       profile::format_line(record, line_);
-      writer_->add_lines(line_);
+      writer_.add_lines(line_);
       recent_->add(record, line_, monotonic_ns());
     }
     if (live_ != nullptr) {
@@ -45,30 +42,30 @@ class WatchedWriter {
     if (recent_ != nullptr) {
       recent_->forget(monotonic_ns());
     }
-    return writer_->flush();
+    return writer_.flush();
   }
 
   // Only with RecentRows. A failure concerns only the other file.
   void rewrite(Rewrite& order) {
     std::string text;
     recent_->write(order, text);
-    auto writer = std::make_unique<profile::Writer>(std::move(order.fd), give_up_);
-    writer->add_lines(text);
-    order.status = writer->flush();
-    order.bytes = writer->bytes_written();
+    profile::Writer writer(std::move(order.fd), give_up_);
+    writer.add_lines(text);
+    order.status = writer.flush();
+    order.bytes = writer.bytes_written();
     if (!order.is_complete && order.status.ok()) {
-      writer_ = std::move(*writer);
+      writer_ = std::move(writer);
     }
     if (order.forgets && order.status.ok()) {
       recent_->forget_before(order.until_ns);
     }
     order.written.store(true, std::memory_order_release);
   }
-  [[nodiscard]] uint64_t bytes_written() const { return writer_->bytes_written(); }
+  [[nodiscard]] uint64_t bytes_written() const { return writer_.bytes_written(); }
 
  private:
   const std::atomic<bool>* give_up_;
-  std::optional<profile::Writer> writer_;
+  profile::Writer writer_;
   LiveSums* live_;
   std::unique_ptr<RecentRows> recent_;
   std::string line_;

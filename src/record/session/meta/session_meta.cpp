@@ -13,7 +13,6 @@
 #include "base/files/open_folder.h"
 #include "base/files/safe_open.h"
 #include "base/nvidia_driver.h"
-#include "base/text/hex.h"
 #include "base/text/numbers.h"
 #include "base/version.h"
 #include "record/session/meta/source_commit.h"
@@ -80,7 +79,7 @@ void add_session_meta(Correlator& correlator, const SessionOptions& options, con
   for (const std::string& argument : options.command) {
     command += (command.empty() ? "" : " ") + argument;
   }
-  if (const std::string id = random_hex(kRecordingIdDigits); !id.empty()) {
+  if (const std::string id = new_recording_id(); !id.empty()) {
     correlator.add_meta("recording", id);
   }
   correlator.add_meta("gpuprof_version", std::string(version()));

@@ -12,8 +12,6 @@
 
 namespace gpuprof::record {
 
-inline constexpr size_t kRecordingIdDigits = 32;
-
 struct SessionFacts {
   uint64_t start_ns = 0;
   std::string_view stack_engine;  // "none" if no engine is used

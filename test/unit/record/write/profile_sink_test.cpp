@@ -249,7 +249,7 @@ TEST_CASE("data that exceed the writer's memory are reported and counted as lost
   CHECK(file.lines("END")[0] == "1;1;1;10;0;0;" + std::to_string(memory->left_out()));
 }
 
-TEST_CASE("the sink tells the longest kernel, wait and range") {
+TEST_CASE("the sink measures the longest kernel, wait and range") {
   namespace profile = gpuprof::profile;
   using gpuprof::record::Batch;
   ProfileFile file;

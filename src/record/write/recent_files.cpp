@@ -1,4 +1,4 @@
-#include "record/session/recent_files.h"
+#include "record/write/recent_files.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,6 @@
 #include "base/return_if_error.h"
 #include "base/text/hex.h"
 #include "base/text/numbers.h"
-#include "record/session/meta/session_meta.h"
 
 namespace gpuprof::record {
 namespace {
@@ -17,6 +16,11 @@ constexpr uint64_t kWaitNs = 5'000'000'000;
 constexpr unsigned kMostSnapshots = 100;
 
 }  // namespace
+
+std::string new_recording_id() {
+  constexpr size_t kDigits = 32;
+  return random_hex(kDigits);
+}
 
 RecentFiles::RecentFiles(const Options& options, uint64_t start_ns, uint64_t interval_ns, std::string name,
                          std::optional<TargetUser> owner)
@@ -104,7 +108,7 @@ bool RecentFiles::open(const std::string& name, bool keep_old) {
   auto order = std::make_shared<Rewrite>();
   order->fd = file->take_fd();
   // Files of a rotation have no work in common, so each counts as a recording.
-  order->recording = options_.rotate_ns == 0 ? "" : random_hex(kRecordingIdDigits);
+  order->recording = options_.rotate_ns == 0 ? "" : new_recording_id();
   pending_.push_back({std::move(*file), std::move(order), "", false});
   return true;
 }

@@ -18,6 +18,9 @@
 
 namespace gpuprof::record {
 
+// Returns a random value for META recording, or "" if there is no randomness.
+std::string new_recording_id();
+
 class RecentFiles {
  public:
   struct Options {
