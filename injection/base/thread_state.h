@@ -21,6 +21,7 @@ struct ThreadState {
   uint32_t stack_pause;
   uint32_t holds_module_scans;  // 1: this thread has suspended module scans for a fork
   uint32_t in_module_scan;
+  uint32_t in_backlog;  // 1: so much GPU work waits behind this thread's that it may not wait for space in a ring
 };
 
 inline constinit thread_local ThreadState current_thread = {};

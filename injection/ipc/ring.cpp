@@ -9,11 +9,10 @@
 namespace gpuprof::injection {
 namespace {
 
-// While a ring is full, a thread sleeps up to this many times and this long each time. In sum, this is at least two
-// poll intervals of the recorder.
-constexpr int kWaits = 100;
+// While a ring is full, a thread sleeps up to this many times and this long each time. In sum, this is the time after
+// which a recorder that does not poll counts as gone: a recorder that is only busy frees space earlier.
 constexpr long kWaitNs = 500000;
-static_assert(kWaits * kWaitNs > 2 * int64_t{GPUPROF_POLL_NS});
+constexpr int kWaits = GPUPROF_RECORDER_ALIVE_NS / kWaitNs;
 constexpr int kLockWaits = 5;  // number of further attempts to get the lock; each lasts kLockWaitNs
 
 // These bytes of each ring are reserved for records that cannot wait. Records that may wait come in bursts, which would
@@ -23,7 +22,8 @@ constexpr uint64_t kReserved = GPUPROF_RING_BYTES / 2;
 
 uint32_t next_ring = 0;
 
-// One plus the ring's tail at which a wait for free space has timed out. No thread waits again until the tail moves.
+// One plus the ring's tail when a wait for free space timed out. No thread waits for this ring again until its tail
+// moves.
 uint64_t stuck_tail[GPUPROF_RING_COUNT];
 
 struct FreeSpace {
@@ -72,14 +72,17 @@ bool recorder_alive(const gpuprof_segment* segment) {
   return heartbeat >= now || now - heartbeat < GPUPROF_RECORDER_ALIVE_NS;
 }
 
-// Sleeps once. Returns false without sleeping after kWaits sleeps, if the tail is stuck, or if the recorder is gone.
+// Sleeps once. Returns false without sleeping after kWaits sleeps, if the tail is stuck, if the recorder is gone, or if
+// this thread may not wait.
 bool wait_for_space(const gpuprof_segment* segment, uint32_t index, int naps) {
-  const uint64_t tail = load_relaxed(&segment->rings[index].tail);
   if (naps >= kWaits) {
-    store_relaxed(&stuck_tail[index], tail + 1);
+    for (uint32_t ring = 0; ring < GPUPROF_RING_COUNT; ++ring) {
+      store_relaxed(&stuck_tail[ring], load_relaxed(&segment->rings[ring].tail) + 1);
+    }
     return false;
   }
-  if (load_relaxed(&stuck_tail[index]) == tail + 1 || !recorder_alive(segment)) {
+  if (load_relaxed(&stuck_tail[index]) == load_relaxed(&segment->rings[index].tail) + 1 || !recorder_alive(segment) ||
+      thread_state().in_backlog != 0) {
     return false;
   }
   const timespec nap = {0, kWaitNs};
@@ -176,6 +179,10 @@ bool write_record_to(gpuprof_segment* segment, uint32_t ring, gpuprof_record* he
   const bool written = write(segment, head, head_bytes, text, text_bytes, may_wait, true);
   thread.ring_plus_one = own;
   return written;
+}
+
+uint32_t writing_threads() {
+  return load_relaxed(&next_ring);
 }
 
 void reset_rings() {

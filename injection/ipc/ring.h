@@ -28,6 +28,9 @@ bool emit_record(Record& record, bool may_wait = false) {
   return segment != nullptr && write_record(segment, &record.header, sizeof(record), nullptr, 0, may_wait);
 }
 
+// Returns how many threads have written a record.
+[[nodiscard]] uint32_t writing_threads();
+
 // Forgets which rings of the old segment were stuck.
 void reset_rings();
 

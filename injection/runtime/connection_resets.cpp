@@ -6,6 +6,7 @@
 #include "python/python.h"
 #include "runtime/launch_notes.h"
 #include "runtime/module_scan.h"
+#include "runtime/work.h"
 #include "stack/native_walk.h"
 #include "stack/stacks.h"
 
@@ -17,9 +18,9 @@ namespace {
 // lifecycle.cpp handles the child's side of fork(). nvtx/ranges.cpp resets its own lock, because it also works in
 // processes that never connect.
 constexpr ConnectionReset kResets[] = {
-    {reset_rings, reset_rings},   {reset_names, reset_names},   {reset_launches, reset_launches},
-    {reset_ranges, reset_ranges}, {reset_python, reset_python}, {forget_stacks, reset_stacks},
-    {nullptr, reset_native_walk}, {scan_modules, nullptr},
+    {reset_rings, reset_rings},    {reset_names, reset_names},   {reset_launches, reset_launches},
+    {reset_work, reset_work},      {reset_ranges, reset_ranges}, {reset_python, reset_python},
+    {forget_stacks, reset_stacks}, {nullptr, reset_native_walk}, {scan_modules, nullptr},
 };
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "runtime/work.h"
 
 #include <cstdio>
+#include <iterator>
 
+#include "base/atomics.h"
 #include "base/monotonic_clock.h"
 #include "base/thread_state.h"
 #include "ipc/emit.h"
@@ -19,7 +21,37 @@ bool note_of(uint64_t correlation, LaunchNote* note) {
          (note->flags & kLaunchOutside) == 0;
 }
 
+// The launches with several work items that are being reported, each in the slot of its id: twice the id, plus 1 if its
+// items are lost. If there is no space for the first item, all items are lost, so that no launch has a part of its
+// work.
+uint64_t reported[64];
+
+// Emits one of several work items of a launch.
+void emit_part(gpuprof_gpu_op& op, bool may_wait) {
+  uint64_t& slot = reported[op.correlation % std::size(reported)];
+  const uint64_t last = load_relaxed(&slot);
+  if (last == (op.correlation << 1U | 1U)) {
+    lost(GPUPROF_LOSS_RING_FULL, 1);
+    return;
+  }
+  const bool is_first = last != op.correlation << 1U;
+  uint32_t& in_backlog = thread_state().in_backlog;
+  const uint32_t waits = in_backlog;
+  in_backlog = is_first ? waits : 0;
+  const bool written = emit_record(op, may_wait);
+  in_backlog = waits;
+  if (is_first) {
+    store_relaxed(&slot, op.correlation << 1U | (written ? 0U : 1U));
+  }
+}
+
 }  // namespace
+
+void reset_work() {
+  for (uint64_t& slot : reported) {
+    slot = 0;
+  }
+}
 
 void gpu_op(gpuprof_gpu_op op, bool may_wait) {
   LaunchNote note = {};
@@ -37,7 +69,11 @@ void gpu_op(gpuprof_gpu_op op, bool may_wait) {
   }
   count(GPUPROF_COUNT_GPU_OPS);
   op.header.type = GPUPROF_RECORD_GPU_OP;
-  emit_record(op, may_wait);
+  if ((op.flags & GPUPROF_GPU_OP_MORE) != 0) {
+    emit_part(op, may_wait);
+  } else {
+    emit_record(op, may_wait);
+  }
 }
 
 void host_op(gpuprof_host_op op) {

@@ -6,9 +6,11 @@
 namespace gpuprof::injection {
 
 // Report a finished work item and a host operation. If the launch was outside of options.nvtx_range, nothing is
-// reported; gpu_op() counts this. `may_wait`: wait some milliseconds for free space; never use it on a launching
+// reported; gpu_op() counts this. `may_wait`: wait up to a second for free space; never use it on a launching
 // thread.
 void gpu_op(gpuprof_gpu_op op, bool may_wait);
+// Forgets the launches of an old source.
+void reset_work();
 void host_op(gpuprof_host_op op);
 
 // Report HOST_OPs: a wait of this thread for a device, and an event without a duration in a call of thread `tid`:

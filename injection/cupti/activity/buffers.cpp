@@ -13,6 +13,7 @@
 #include "cupti/windows/passed_launches.h"
 #include "cupti/windows/unfinished_launches.h"
 #include "ipc/emit.h"
+#include "ipc/ring.h"
 #include "runtime/launch.h"
 #include "runtime/recording.h"
 #include "runtime/work.h"
@@ -24,6 +25,11 @@ namespace {
 constexpr size_t kBufferBytes = 1U << 20;
 constexpr size_t kBufferAlignment = 4096;
 constexpr size_t kMaxFree = 8;  // free buffers kept for CUPTI's next requests
+// If CUPTI has this many buffers more than there are threads, it has more records than the recorder can read. Then this
+// library waits for the recorder no longer, so that the buffers do not use up the target's memory.
+constexpr int64_t kMaxWaiting = 64;
+
+int64_t requested;  // number of buffers that CUPTI has
 
 struct FreeList {
   uint32_t lock;
@@ -226,6 +232,8 @@ void on_buffer_requested(uint8_t** buffer, size_t* size, size_t* max_records) {
   if (*buffer == nullptr) {
     *size = 0;
     lost(GPUPROF_LOSS_OUT_OF_MEMORY, 1);
+  } else {
+    add_relaxed(&requested, int64_t{1});
   }
 }
 
@@ -233,13 +241,16 @@ void on_buffer_completed(CUcontext /*context*/, uint32_t /*stream*/, uint8_t* bu
   if (buffer == nullptr) {
     return;
   }
+  const int64_t waiting = add_relaxed(&requested, int64_t{-1});
   const KeepErrno keep_errno;  // This callback may run inside a call of the target, whose errno must not change.
   if (!in_fork()) {
     const Guard guard;
     const uint64_t entered = thread_cpu_ns();
+    thread_state().in_backlog = waiting > kMaxWaiting + writing_threads() ? 1 : 0;
     if (valid > 0) {
       emit_all(buffer, valid);
     }
+    thread_state().in_backlog = 0;
     count_dropped();
     add_handover(thread_cpu_ns() - entered);
   }

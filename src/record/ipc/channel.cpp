@@ -32,6 +32,10 @@ constexpr const char* kRightsHint =
 // Estimated memory of the recorder per byte of wire records. One-word stacks need the most, because several tables
 // store them.
 constexpr size_t kGrowth = 8;
+// A ring is read in pieces of this size: each one frees space for the target at once, and stays in the CPU's cache. No
+// valid record is as long.
+constexpr size_t kRingPieceBytes = size_t{256} << 10U;
+static_assert(kRingPieceBytes > 2 * GPUPROF_WIRE_MAX_TEXT);
 constexpr uint32_t kWholeShare = 1U << 16;  // the denominator of gpuprof_segment.exact_share
 // With exact sampling, a sampled launch waits for its kernel. These waits may take this percentage of the elapsed time,
 // unless --max-overhead sets another limit.
@@ -336,15 +340,11 @@ bool Channel::has_records(Source& source, size_t ring) {
   }
   if (head - tail > GPUPROF_RING_BYTES) {
     ++counts_.malformed;
-    move_tail(source, ring);
+    source.tails[ring] = head;
+    store(source.segment->rings[ring].tail, head, std::memory_order_release);
     return false;
   }
   return head != tail;
-}
-
-void Channel::move_tail(Source& source, size_t ring) {
-  source.tails[ring] = source.snapshot[ring];
-  store(source.segment->rings[ring].tail, source.tails[ring], std::memory_order_release);
 }
 
 // Marks in the segment which of the newly received names belong to kernels that the user chose.
@@ -364,29 +364,38 @@ void Channel::choose_kernels(Source& source, std::span<const std::byte> records)
   });
 }
 
+// Decodes a piece of the `run` bytes at `at`. Returns how many of these bytes the target may overwrite. After a header
+// with an invalid size, these are all.
+size_t Channel::drain_piece(Source& source, size_t ring, size_t at, size_t run, backend::EventSink& sink) {
+  const size_t bytes = std::min(run, kRingPieceBytes);
+  size_t decoded = 0;
+  if (read_ring(source, ring, at, bytes)) {
+    const std::span<const std::byte> piece(copy_.data(), bytes);
+    decoded = decode_records(source.id, piece, sink, counts_);
+    choose_kernels(source, piece.first(decoded));
+  }
+  if (decoded == 0) {
+    ++counts_.malformed;
+    decoded = run;
+  }
+  options_.memory->grew(decoded * kGrowth);
+  return decoded;
+}
+
 size_t Channel::drain_source(Source& source, backend::EventSink& sink) {
   size_t total = 0;
   for (size_t ring = 0; ring < GPUPROF_RING_COUNT; ++ring) {
-    const uint64_t tail = source.tails[ring];
     if (!has_records(source, ring)) {
       continue;
     }
-    uint64_t available = source.snapshot[ring] - tail;
-    const auto begin = static_cast<size_t>(tail % GPUPROF_RING_BYTES);
-    while (available > 0) {
-      const size_t at = (begin + (source.snapshot[ring] - tail - available)) % GPUPROF_RING_BYTES;
-      const size_t run = std::min<size_t>(available, GPUPROF_RING_BYTES - at);
-      if (!read_ring(source, ring, at, run)) {
-        ++counts_.malformed;
-        break;
-      }
-      decode_records(source.id, {copy_.data(), run}, sink, counts_);
-      choose_kernels(source, {copy_.data(), run});
-      options_.memory->grew(run * kGrowth);
-      available -= run;
-      total += run;
+    for (uint64_t& tail = source.tails[ring]; tail != source.snapshot[ring];) {
+      const auto at = static_cast<size_t>(tail % GPUPROF_RING_BYTES);
+      const size_t run = std::min<size_t>(source.snapshot[ring] - tail, GPUPROF_RING_BYTES - at);
+      const size_t done = drain_piece(source, ring, at, run, sink);
+      tail += done;
+      total += done;
+      store(source.segment->rings[ring].tail, tail, std::memory_order_release);
     }
-    move_tail(source, ring);
   }
   return total;
 }

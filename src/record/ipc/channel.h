@@ -150,7 +150,7 @@ class Channel {
   bool read_ring(const Source& source, size_t ring, size_t at, size_t bytes);
   void welcome(Source& source);
   bool has_records(Source& source, size_t ring);
-  static void move_tail(Source& source, size_t ring);
+  size_t drain_piece(Source& source, size_t ring, size_t at, size_t run, backend::EventSink& sink);
   size_t drain_source(Source& source, backend::EventSink& sink);
   void choose_kernels(Source& source, std::span<const std::byte> records);
   void count_if_unmapped(const Source& source);

@@ -466,28 +466,28 @@ bool is_python_layout(const gpuprof_python_layout& layout) {
 
 namespace {
 
-// Calls `take` with the type and bytes of each record, and increases `at` by the bytes consumed. Returns false at a
-// header with an invalid size, because the next record cannot be found.
+// Calls `take` with the type and bytes of each record. Stops at a header with an invalid size, because the next record
+// cannot be found. Returns the number of bytes before it.
 template <typename Take>
-bool walk_records(std::span<const std::byte> bytes, size_t& at, const Take& take) {
+size_t walk_records(std::span<const std::byte> bytes, const Take& take) {
+  size_t at = 0;
   while (bytes.size() - at >= sizeof(gpuprof_record)) {
     gpuprof_record header;
     std::memcpy(&header, bytes.data() + at, sizeof(header));
     if (header.bytes < sizeof(header) || header.bytes % 8 != 0 || header.bytes > bytes.size() - at) {
-      return false;
+      break;
     }
     take(header.type, bytes.subspan(at, header.bytes));
     at += header.bytes;
   }
-  return true;
+  return at;
 }
 
 }  // namespace
 
 size_t decode_records(backend::SourceId source, std::span<const std::byte> bytes, backend::EventSink& sink,
                       DecodeCounts& counts) {
-  size_t at = 0;
-  const bool sound = walk_records(bytes, at, [&](uint16_t type, std::span<const std::byte> record) {
+  return walk_records(bytes, [&](uint16_t type, std::span<const std::byte> record) {
     if (type >= GPUPROF_RECORD_TYPES) {
       ++counts.unknown;
     } else if (type != GPUPROF_RECORD_PAD) {
@@ -496,16 +496,10 @@ size_t decode_records(backend::SourceId source, std::span<const std::byte> bytes
       counts.malformed += decoder != nullptr && decoder({source, record, sink}) ? 0 : 1;
     }
   });
-  if (!sound) {
-    ++counts.malformed;
-    return bytes.size();
-  }
-  return at;
 }
 
 void decode_names(std::span<const std::byte> bytes, const std::function<void(uint32_t, std::string_view)>& take) {
-  size_t at = 0;
-  walk_records(bytes, at, [&](uint16_t type, std::span<const std::byte> record) {
+  walk_records(bytes, [&](uint16_t type, std::span<const std::byte> record) {
     gpuprof_name name;
     std::string_view text;
     if (type == GPUPROF_RECORD_NAME && fixed_part(record, name) && text_of(name, record, text)) {

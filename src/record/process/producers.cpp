@@ -38,13 +38,13 @@ std::string meta_key(const Source& source, const std::string& key) {
 }  // namespace
 
 NameIndex Source::name(uint32_t name_id) const {
-  const auto known = names.find(name_id);
-  return known == names.end() ? 0 : known->second;
+  const NameIndex* const known = names.find(name_id);
+  return known == nullptr ? 0 : *known;
 }
 
 profile::DeviceId Source::device(uint32_t index) const {
-  const auto known = devices.find(index);
-  return known == devices.end() ? profile::DeviceId{} : known->second;
+  const profile::DeviceId* const known = devices.find(index);
+  return known == nullptr ? profile::DeviceId{} : *known;
 }
 
 bool Source::knows_range(uint32_t range) const {
@@ -64,8 +64,7 @@ bool Source::knows_range(uint32_t range) const {
 Producers::Producers(uint32_t attach_pid, MemoryBudget* memory) : attach_pid_(attach_pid), memory_(memory) {}
 
 Source* Producers::find(backend::SourceId id) {
-  const auto found = sources_.find(id);
-  return found == sources_.end() ? nullptr : &found->second;
+  return sources_.find(id);
 }
 
 void Producers::on_source(backend::SourceId id, uint32_t pid, std::string_view backend) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend/event_sink.h"
+#include "base/recent_map.h"
 #include "record/batch.h"
 #include "record/memory_budget.h"
 #include "record/process/code/code_table.h"
@@ -35,8 +36,8 @@ struct Source {
   backend::SourceTraits traits;
   LiveImage* image = nullptr;
   std::string backend;
-  std::unordered_map<uint32_t, NameIndex> names;
-  std::unordered_map<uint32_t, profile::DeviceId> devices;
+  RecentMap<std::unordered_map<uint32_t, NameIndex>> names;
+  RecentMap<std::unordered_map<uint32_t, profile::DeviceId>> devices;
   std::vector<Device> devices_to_be;
   SourceRanges ranges;
   CodeIds codes;
@@ -121,7 +122,7 @@ class Producers {
   GpuCode gpu_code_{names_, memory_};
   ThreadNames threads_{names_, memory_};
   LiveProcesses processes_{memory_};
-  std::unordered_map<backend::SourceId, Source> sources_;
+  RecentMap<std::unordered_map<backend::SourceId, Source>> sources_;
   std::set<std::string> notes_;  // META keys that have been printed, too
   std::set<std::string> drivers_;
   std::vector<std::pair<std::string, std::string>> meta_;

@@ -108,9 +108,10 @@ class FakeRecorder {
  public:
   struct Options {
     uint32_t control = GPUPROF_CONTROL_ENABLED;
-    bool drain = true;  // read the rings while the target runs; if false, only at the end
-    bool beat = true;   // update the recorder's heartbeat in the shared memory
-    uint64_t tail = 0;  // initial read position of the rings, as a faulty recorder might write it
+    bool drain = true;           // read the rings while the target runs; if false, only at the end
+    uint64_t drain_from_ns = 0;  // do not read them before this time
+    bool beat = true;            // update the recorder's heartbeat in the shared memory
+    uint64_t tail = 0;           // initial read position of the rings, as a faulty recorder might write it
     uint32_t stack_share = GPUPROF_ALL_STACKS;
     gpuprof_options wanted = {};
     int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;  // seals of the memory for a target
@@ -187,7 +188,7 @@ class FakeRecorder {
         if (options_.beat) {
           __atomic_store_n(&session->segment->heartbeat_ns, now_ns(), __ATOMIC_RELAXED);
         }
-        if (options_.drain) {
+        if (options_.drain && now_ns() >= options_.drain_from_ns) {
           drain(*session);
         }
       }

@@ -1,10 +1,13 @@
 #include "ipc/ring.h"
 
+#include <algorithm>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/monotonic_clock.h"
+#include "base/thread_state.h"
 #include "catch.h"
 #include "fake_recorder.h"
 #include "ipc/names.h"
@@ -86,6 +89,46 @@ TEST_CASE("a burst of GPU work leaves space for the records of launches") {
   CHECK(source.lost[GPUPROF_LOSS_RING_FULL] > 0);
   CHECK(source.launch_records.size() == kLaunches);
   CHECK(source.lost[GPUPROF_LOSS_STACK] == 0);
+}
+
+TEST_CASE("a burst of GPU work waits for a busy recorder") {
+  constexpr uint64_t kOps = GPUPROF_RING_COUNT * GPUPROF_RING_BYTES / sizeof(gpuprof_gpu_op);
+  FakeRecorder::Options options;
+  options.drain_from_ns = injection::now_ns() + 400'000'000;
+  const Source source = record_one(options, [] {
+    for (uint64_t i = 1; i <= kOps; ++i) {
+      injection::gpu_op(op_with(i), true);
+    }
+    return 0;
+  });
+  CHECK(source.ops.size() == kOps);
+  CHECK(source.lost[GPUPROF_LOSS_RING_FULL] == 0);
+}
+
+TEST_CASE("a full ring loses whole launches") {
+  constexpr uint64_t kParts = 20;
+  constexpr uint64_t kLaunches = 2 * GPUPROF_RING_COUNT * GPUPROF_RING_BYTES / sizeof(gpuprof_gpu_op) / kParts;
+  FakeRecorder::Options options;
+  options.drain_from_ns = injection::now_ns() + 300'000'000;
+  const Source source = record_one(options, [] {
+    injection::thread_state().in_backlog = 1;
+    // Two streams, whose launches run at the same time.
+    for (uint64_t i = 1; i <= kLaunches; i += 2) {
+      for (uint64_t part = 0; part < 2 * kParts; ++part) {
+        gpuprof_gpu_op op = op_with(i + part % 2);
+        op.flags = GPUPROF_GPU_OP_MORE;
+        injection::gpu_op(op, true);
+      }
+    }
+    return 0;
+  });
+  std::map<uint64_t, uint64_t> parts;
+  for (const gpuprof_gpu_op& op : source.ops) {
+    ++parts[op.correlation];
+  }
+  CHECK(std::all_of(parts.begin(), parts.end(), [](const auto& launch) { return launch.second == kParts; }));
+  CHECK(parts.size() < kLaunches);
+  CHECK(source.ops.size() + source.lost[GPUPROF_LOSS_RING_FULL] == kLaunches * kParts);
 }
 
 TEST_CASE("a name that could not be sent is not used") {

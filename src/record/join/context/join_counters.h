@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/event_sink.h"
+#include "base/recent_map.h"
 #include "profile/loss.h"
 #include "record/batch.h"
 #include "record/join/context/coverage.h"
@@ -53,7 +54,7 @@ class JoinCounters {
     backend::Counters counters;  // already validated, see growth()
   };
 
-  std::unordered_map<backend::SourceId, Counted> sources_;
+  RecentMap<std::unordered_map<backend::SourceId, Counted>> sources_;
   // The members from losses_ to closed_ contain only what has been added since the last batch.
   std::map<std::pair<profile::ProcessId, profile::LossReason>, uint64_t> losses_;
   uint64_t refused_ = 0;

@@ -14,8 +14,8 @@ constexpr size_t kMaxCopies = 100'000;
 }  // namespace
 
 GraphNodes::Node* GraphNodes::make(const Key& key) {
-  if (const auto known = nodes_.find(key); known != nodes_.end()) {
-    return &known->second;
+  if (Node* const known = nodes_.find(key); known != nullptr) {
+    return known;
   }
   return nodes_.size() >= kMaxNodes || !MemoryBudget::admits(memory_) ? nullptr : &nodes_[key];
 }
@@ -60,8 +60,8 @@ void GraphNodes::find_stack_later(const Key& key, const Node& node) {
 void GraphNodes::add(backend::SourceId source, const backend::GraphNode& node, uint64_t now_ns) {
   const Key key{source, node.node};
   if (node.destroyed) {
-    if (const auto known = nodes_.find(key); known != nodes_.end() && !known->second.destroyed) {
-      known->second.destroyed = true;
+    if (Node* const known = nodes_.find(key); known != nullptr && !known->destroyed) {
+      known->destroyed = true;
       destroyed_.push_back({key, now_ns + kKeepDestroyedNs});
     }
     return;
@@ -90,22 +90,22 @@ void GraphNodes::add(backend::SourceId source, const backend::GraphNode& node, u
 template <typename Value>
 Value GraphNodes::first_of(backend::SourceId source, uint64_t node, Dated<Value> Node::*member) const {
   for (int i = 0; i < kMaxChain && node != 0; ++i) {
-    const auto found = nodes_.find({source, node});
-    if (found == nodes_.end()) {
+    const Node* const found = nodes_.find({source, node});
+    if (found == nullptr) {
       return 0;
     }
-    if ((found->second.*member).value != 0) {
-      return (found->second.*member).value;
+    if ((found->*member).value != 0) {
+      return (found->*member).value;
     }
-    node = found->second.original;
+    node = found->original;
   }
   return 0;
 }
 
 uint64_t GraphNodes::stack(backend::SourceId source, uint64_t node, uint64_t launched_ns) const {
-  const auto found = nodes_.find({source, node});
-  if (found != nodes_.end() && launched_ns != 0 && launched_ns < found->second.stack.since_ns) {
-    return found->second.stack.at(launched_ns);
+  const Node* const found = nodes_.find({source, node});
+  if (found != nullptr && launched_ns != 0 && launched_ns < found->stack.since_ns) {
+    return found->stack.at(launched_ns);
   }
   return first_of(source, node, &Node::stack);
 }
@@ -113,20 +113,20 @@ uint64_t GraphNodes::stack(backend::SourceId source, uint64_t node, uint64_t lau
 // Returns 0 if the node's kernel may have changed and the time of the launch is unknown, because a wrong name is worse
 // than none.
 uint32_t GraphNodes::name(backend::SourceId source, uint64_t node, uint64_t launched_ns) const {
-  const auto found = nodes_.find({source, node});
-  if (found != nodes_.end() && found->second.name.since_ns != 0) {
-    return launched_ns == 0 ? 0 : found->second.name.at(launched_ns);
+  const Node* const found = nodes_.find({source, node});
+  if (found != nullptr && found->name.since_ns != 0) {
+    return launched_ns == 0 ? 0 : found->name.at(launched_ns);
   }
   return first_of(source, node, &Node::name);
 }
 
 void GraphNodes::named(backend::SourceId source, uint64_t node, uint32_t name_id, uint64_t launched_ns) {
-  const auto found = nodes_.find({source, node});
-  if (found == nodes_.end()) {
+  Node* const found = nodes_.find({source, node});
+  if (found == nullptr) {
     if (Node* made = make({source, node}); made != nullptr) {
       made->name.value = name_id;
     }
-  } else if (auto& name = found->second.name; name.value != name_id && launched_ns >= name.since_ns) {
+  } else if (auto& name = found->name; name.value != name_id && launched_ns >= name.since_ns) {
     name.value = name_id;
   }
 }
@@ -134,24 +134,24 @@ void GraphNodes::named(backend::SourceId source, uint64_t node, uint32_t name_id
 void GraphNodes::retry_pending(uint64_t now_ns) {
   ++poll_iterations_;
   std::erase_if(copies_, [&](Copy& copy) {
-    const auto found = nodes_.find(copy.key);
-    if (found == nodes_.end()) {
+    Node* const found = nodes_.find(copy.key);
+    if (found == nullptr) {
       return true;
     }
-    found->second.stack.value = first_of(copy.key.source, copy.key.number, &Node::stack);
-    return found->second.stack.value != 0 || ++copy.retries >= kMaxRetries;
+    found->stack.value = first_of(copy.key.source, copy.key.number, &Node::stack);
+    return found->stack.value != 0 || ++copy.retries >= kMaxRetries;
   });
   for (; !destroyed_.empty() && destroyed_.front().forget_ns <= now_ns; destroyed_.pop_front()) {
     // A new node may have got the destroyed node's id. Keep that node.
-    const auto found = nodes_.find(destroyed_.front().key);
-    if (found != nodes_.end() && found->second.destroyed) {
-      nodes_.erase(found);
+    const Node* const found = nodes_.find(destroyed_.front().key);
+    if (found != nullptr && found->destroyed) {
+      nodes_.erase(destroyed_.front().key);
     }
   }
 }
 
 void GraphNodes::end_source(backend::SourceId source) {
-  std::erase_if(nodes_, [source](const auto& entry) { return entry.first.source == source; });
+  nodes_.erase_if([source](const auto& entry) { return entry.first.source == source; });
   std::erase_if(copies_, [source](const Copy& copy) { return copy.key.source == source; });
   std::erase_if(destroyed_, [source](const Destroyed& node) { return node.key.source == source; });
 }

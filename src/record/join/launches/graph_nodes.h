@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/event_sink.h"
+#include "base/recent_map.h"
 #include "record/join/context/owned_id.h"
 #include "record/memory_budget.h"
 
@@ -81,7 +82,7 @@ class GraphNodes {
   [[nodiscard]] Value first_of(backend::SourceId source, uint64_t node, Dated<Value> Node::*member) const;
 
   MemoryBudget* memory_;
-  std::unordered_map<Key, Node, OwnedIdHash> nodes_;
+  RecentMap<std::unordered_map<Key, Node, OwnedIdHash>> nodes_;
   std::vector<Copy> copies_;
   std::deque<Destroyed> destroyed_;
   uint64_t poll_iterations_ = 0;

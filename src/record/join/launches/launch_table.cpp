@@ -12,9 +12,8 @@ constexpr size_t kCompactAbove = 4096;
 
 void LaunchTable::insert(backend::SourceId source, uint64_t correlation, const PendingLaunch& launch) {
   const Key key{source, correlation};
-  last_ = nullptr;
   evict();
-  launches_.insert_or_assign(key, launch);
+  launches_[key] = launch;
   if (launch.matched) {
     matched_.push_back({key, launch.time_ns, launch.keep_until_ns});
   } else {
@@ -26,9 +25,9 @@ void LaunchTable::insert(backend::SourceId source, uint64_t correlation, const P
 void LaunchTable::evict() {
   for (auto* queue : {&stale_, &waiting_, &matched_}) {
     for (; launches_.size() > max_entries() && !queue->empty(); queue->pop_front()) {
-      const auto found = launches_.find(queue->front().key);
-      if (found != launches_.end() && found->second.time_ns == queue->front().time_ns) {
-        launches_.erase(found);
+      const PendingLaunch* const found = launches_.find(queue->front().key);
+      if (found != nullptr && found->time_ns == queue->front().time_ns) {
+        launches_.erase(queue->front().key);
       }
     }
   }
@@ -40,12 +39,7 @@ void LaunchTable::evict() {
 }
 
 PendingLaunch* LaunchTable::find(backend::SourceId source, uint64_t correlation) {
-  const Key key{source, correlation};
-  if (last_ == nullptr || !(last_->first == key)) {
-    const auto found = launches_.find(key);
-    last_ = found == launches_.end() ? nullptr : &*found;
-  }
-  return last_ == nullptr ? nullptr : &last_->second;
+  return launches_.find({source, correlation});
 }
 
 void LaunchTable::match(backend::SourceId source, uint64_t correlation, PendingLaunch& launch, uint64_t keep_until_ns) {
@@ -61,13 +55,12 @@ void LaunchTable::match(backend::SourceId source, uint64_t correlation, PendingL
 }
 
 void LaunchTable::erase(backend::SourceId source, uint64_t correlation) {
-  last_ = nullptr;
   launches_.erase({source, correlation});
 }
 
 bool LaunchTable::still_waits(const Queued& queued) const {
-  const auto found = launches_.find(queued.key);
-  return found != launches_.end() && !found->second.matched && found->second.time_ns == queued.time_ns;
+  const PendingLaunch* const found = launches_.find(queued.key);
+  return found != nullptr && !found->matched && found->time_ns == queued.time_ns;
 }
 
 std::vector<LaunchTable::Waiting> LaunchTable::waiting(backend::SourceId source) const {
@@ -81,7 +74,6 @@ std::vector<LaunchTable::Waiting> LaunchTable::waiting(backend::SourceId source)
 }
 
 void LaunchTable::expire(uint64_t now_ns) {
-  last_ = nullptr;
   expire_waiting(now_ns);
   expire_matched(now_ns);
   compact();
@@ -112,14 +104,14 @@ void LaunchTable::expire_matched(uint64_t now_ns) {
   while (!matched_.empty() && (matched_.front().next_check_ns <= now_ns || launches_.size() > max_entries())) {
     const Queued first = matched_.front();
     matched_.pop_front();
-    const auto found = launches_.find(first.key);
-    if (found == launches_.end() || !found->second.matched || found->second.time_ns != first.time_ns) {
+    const PendingLaunch* const found = launches_.find(first.key);
+    if (found == nullptr || !found->matched || found->time_ns != first.time_ns) {
       continue;
     }
-    if (const uint64_t until = found->second.keep_until_ns; until > now_ns && launches_.size() <= max_entries()) {
+    if (const uint64_t until = found->keep_until_ns; until > now_ns && launches_.size() <= max_entries()) {
       matched_.push_back({first.key, first.time_ns, until});
     } else {
-      launches_.erase(found);
+      launches_.erase(first.key);
     }
   }
 }
@@ -141,8 +133,7 @@ void LaunchTable::compact() {
 }
 
 void LaunchTable::end_source(backend::SourceId source) {
-  last_ = nullptr;
-  std::erase_if(launches_, [source](const auto& entry) { return entry.first.source == source; });
+  launches_.erase_if([source](const auto& entry) { return entry.first.source == source; });
   for (auto* queue : {&waiting_, &stale_, &matched_}) {
     std::erase_if(*queue, [source](const Queued& queued) { return queued.key.source == source; });
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/event_sink.h"
+#include "base/recent_map.h"
 #include "record/join/context/owned_id.h"
 #include "record/memory_budget.h"
 
@@ -79,10 +80,7 @@ class LaunchTable {
   MemoryBudget* memory_;
   // A pool makes inserts and removals cheap. There can be several hundred thousand of them per second.
   std::pmr::unsynchronized_pool_resource pool_;
-  using Launches = std::pmr::unordered_map<Key, PendingLaunch, OwnedIdHash>;
-  Launches launches_{&pool_};
-  // Result of the last find(). Many calls repeat the key, because the nodes of a graph are work of one launch.
-  Launches::value_type* last_ = nullptr;
+  RecentMap<std::pmr::unordered_map<Key, PendingLaunch, OwnedIdHash>> launches_{&pool_};
   std::deque<Queued> waiting_;  // in order of arrival; entries of removed launches may remain
   std::deque<Queued> stale_;
   std::deque<Queued> matched_;

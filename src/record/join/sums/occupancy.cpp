@@ -30,11 +30,10 @@ size_t Occupancy::SliceWorkHash::operator()(const SliceWork& key) const {
 }
 
 void Occupancy::add(Device device, Work work, Thread thread, uint64_t start, uint64_t end) {
-  auto [entry, made] = devices_.try_emplace(device);
-  DeviceState& state = entry->second;
-  if (made) {
-    state.swept_to = start_ns_;
+  if (!devices_.contains(device)) {
+    devices_[device].swept_to = start_ns_;
   }
+  DeviceState& state = devices_[device];
   if (start < state.swept_to) {
     late_ns_ += windows_.recorded(start, std::min(end, state.swept_to));
     start = state.swept_to;

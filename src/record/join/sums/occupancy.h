@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/recent_map.h"
 #include "record/join/context/windows.h"
 
 namespace gpuprof::record {
@@ -99,7 +100,7 @@ class Occupancy {
   const Windows& windows_;
   uint64_t start_ns_;
   uint64_t interval_ns_;
-  std::unordered_map<Device, DeviceState> devices_;
+  RecentMap<std::unordered_map<Device, DeviceState>> devices_;
   std::unordered_map<Thread, std::deque<Interval>> blocked_;
   size_t blocked_calls_ = 0;
   std::unordered_map<SliceWork, Share, SliceWorkHash> shares_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/recent_map.h"
 #include "record/batch.h"
 #include "record/join/context/context.h"
 #include "record/join/context/windows.h"
@@ -61,7 +62,7 @@ class Rows {
   void add_event(const WorkEvent& event, profile::WorkId work);
 
   JoinContext& join_;
-  std::unordered_map<profile::ProcessId, WorkSet> works_;
+  RecentMap<std::unordered_map<profile::ProcessId, WorkSet>> works_;
   uint32_t next_work_ = 1;
   std::vector<NewWork> new_works_;
   std::unordered_map<RowKey, RowValue, KeyHash> rows_;

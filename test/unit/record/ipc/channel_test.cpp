@@ -181,6 +181,28 @@ TEST_CASE("records and counters of all rings are received") {
   CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::captured] == GPUPROF_RING_COUNT);
 }
 
+TEST_CASE("a ring with more records than one piece is read to its end") {
+  const auto channel = open({});
+  Rig rig;
+  FakeTarget target(*channel, "other");
+  rig.correlator.on_source_end(1);
+  channel->accept_all(rig.correlator);
+  constexpr uint64_t kKernels = 20'000;
+  gpuprof::test::WireBytes wire;
+  wire.name(1, "k");
+  for (uint64_t i = 1; i <= kKernels; ++i) {
+    wire.kernel(i, 5000 + i, 5001 + i, 1);
+  }
+  target.write(wire.bytes());
+  const gpuprof_ring& ring = target.segment().rings[0];
+  channel->snapshot();
+  CHECK(channel->drain(rig.correlator) == wire.bytes().size());
+  CHECK(ring.tail == ring.head);
+  rig.correlator.end_iteration(true);
+  CHECK(rig.correlator.totals().gpu_records == kKernels);
+  CHECK(channel->decode_counts().malformed == 0);
+}
+
 TEST_CASE("a ring whose head goes backwards is not read again") {
   const auto channel = open({});
   Rig rig;

@@ -505,16 +505,15 @@ TEST_CASE("invalid records are counted and skipped") {
     CHECK(sink.log.empty());
     CHECK(counts.malformed == 2);
   }
-  SECTION("an invalid record size ends the decoding, and the loss is counted") {
+  SECTION("an invalid record size ends the decoding") {
     for (const uint32_t size : {0u, 4u, 12u, 4096u, 0xfffffff8u}) {
       WireBytes wire;
       wire.name(1, "first").name(2, "second");
       std::memcpy(wire.bytes().data() + 24 + offsetof(gpuprof_record, bytes), &size, sizeof(size));
       RecordingSink own;
       DecodeCounts own_counts;
-      CHECK(decode_records(1, wire.bytes(), own, own_counts) == wire.bytes().size());
+      CHECK(decode_records(1, wire.bytes(), own, own_counts) == 24);
       CHECK(own.log == "name 1 first\n");
-      CHECK(own_counts.malformed == 1);
     }
   }
   SECTION("an unknown type is skipped") {
