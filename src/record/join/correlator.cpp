@@ -10,8 +10,8 @@ Correlator::Correlator(JoinOptions options)
       rows_(join_, windows_),
       kernel_times_(join_),
       attribution_(join_, producers_, stacks_, launches_),
-      work_(join_, {producers_, attribution_, launches_, rows_, windows_, kernel_times_}),
-      samples_(join_, {producers_, attribution_, launches_, rows_, windows_, kernel_times_}),
+      work_(join_, {producers_, attribution_, launches_, rows_, windows_, kernel_times_, repeats_}),
+      samples_(join_, {producers_, attribution_, launches_, rows_, windows_, kernel_times_, repeats_}),
       timeline_(join_, producers_, windows_) {}
 
 void Correlator::on_process(uint32_t pid, const std::shared_ptr<ProcessGuard>& guard) {
@@ -19,18 +19,22 @@ void Correlator::on_process(uint32_t pid, const std::shared_ptr<ProcessGuard>& g
 }
 
 void Correlator::on_source(backend::SourceId id, uint32_t pid, std::string_view backend) {
+  repeats_.forget();
   producers_.on_source(id, pid, backend);
 }
 
 void Correlator::on_name(backend::SourceId id, uint32_t name_id, std::string_view text) {
+  repeats_.forget();
   with(id, [&](Source& source) { producers_.on_name(source, name_id, text); });
 }
 
 void Correlator::on_device(backend::SourceId id, uint32_t index, uint32_t name_id, uint32_t uuid_id) {
+  repeats_.forget();
   with(id, [&](Source& source) { producers_.on_device(source, {index, name_id, uuid_id}); });
 }
 
 void Correlator::on_range(backend::SourceId id, const backend::Range& range) {
+  repeats_.forget();
   with(id, [&](Source& source) { producers_.on_range(source, range); });
 }
 
@@ -118,18 +122,26 @@ void Correlator::on_stack(backend::SourceId id, const backend::Stack& stack) {
   with(id, [&](Source& source) { stacks_.on_source_stack(source, stack); });
 }
 
+void Correlator::add_launch(backend::SourceId source, uint64_t correlation, const PendingLaunch& call) {
+  if ((correlation & GPUPROF_CORRELATION_NODE) != 0) {
+    repeats_.forget();
+  }
+  launches_.add(source, correlation, call);
+}
+
 void Correlator::on_launch(backend::SourceId id, const backend::LaunchCall& launch) {
   with(id, [&](const Source& source) {
-    launches_.add(id, launch.correlation,
-                  {.stack = stacks_.of_source(source, launch.stack, Launches::is_launch(launch.correlation)),
-                   .time_ns = join_.clamped_call_time(launch.time_ns),
-                   .thread = producers_.names().intern(launch.thread),
-                   .tid = launch.tid,
-                   .range = launch.range});
+    add_launch(id, launch.correlation,
+               {.stack = stacks_.of_source(source, launch.stack, Launches::is_launch(launch.correlation)),
+                .time_ns = join_.clamped_call_time(launch.time_ns),
+                .thread = producers_.names().intern(launch.thread),
+                .tid = launch.tid,
+                .range = launch.range});
   });
 }
 
 void Correlator::on_graph_node(backend::SourceId id, const backend::GraphNode& node) {
+  repeats_.forget();
   with(id, [&](const Source&) { launches_.on_graph_node(id, node); });
 }
 
@@ -161,12 +173,12 @@ void Correlator::on_launch_stack(const LaunchStack& launch) {
     if (source.pid != launch.pid) {
       return;  // another process has called the launch probe with this source's id
     }
-    launches_.add(launch.source, launch.correlation,
-                  {.stack = stacks_.of_engine(source, launch.stack, Launches::is_launch(launch.correlation)),
-                   .time_ns = launch.time_ns,
-                   .thread = producers_.thread_name(launch.pid, launch.tid),
-                   .tid = launch.tid,
-                   .range = launch.range});
+    add_launch(launch.source, launch.correlation,
+               {.stack = stacks_.of_engine(source, launch.stack, Launches::is_launch(launch.correlation)),
+                .time_ns = launch.time_ns,
+                .thread = producers_.thread_name(launch.pid, launch.tid),
+                .tid = launch.tid,
+                .range = launch.range});
   });
 }
 
@@ -213,6 +225,7 @@ void Correlator::close(const Source& source) {
 }
 
 void Correlator::on_source_end(backend::SourceId id) {
+  repeats_.forget();
   Source* source = producers_.find(id);
   if (source == nullptr) {
     return;

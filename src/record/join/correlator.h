@@ -17,6 +17,7 @@
 #include "record/join/context/windows.h"
 #include "record/join/launches/attribution.h"
 #include "record/join/launches/launches.h"
+#include "record/join/launches/repeats.h"
 #include "record/join/launches/stacks.h"
 #include "record/join/samples/sample_join.h"
 #include "record/join/sums/kernel_times.h"
@@ -124,6 +125,7 @@ class Correlator final : public backend::EventSink, public StackSink {
       use(*source);
     }
   }
+  void add_launch(backend::SourceId source, uint64_t correlation, const PendingLaunch& call);
   void close(const Source& source);
 
   JoinContext join_;
@@ -133,6 +135,7 @@ class Correlator final : public backend::EventSink, public StackSink {
   Launches launches_;
   Rows rows_;
   KernelTimes kernel_times_;
+  Repeats repeats_;
   Attribution attribution_;
   WorkJoin work_;
   SampleJoin samples_;

@@ -1,6 +1,7 @@
 #include "record/join/work_join.h"
 
 #include "record/join/launches/attribution.h"
+#include "record/join/launches/repeats.h"
 #include "record/join/sums/kernel_times.h"
 #include "record/join/sums/rows.h"
 
@@ -92,7 +93,8 @@ bool WorkJoin::take(WorkEvent event, RetryPolicy policy) {
     return true;
   }
   PendingLaunch* launch = parts_.launches.find(event.site);
-  if (!parts_.attribution.is_ready(*source, event.site, launch, policy)) {
+  const Repeats::Work* const repeated = parts_.repeats.find(event.site, launch);
+  if (repeated == nullptr && !parts_.attribution.is_ready(*source, event.site, launch, policy)) {
     return false;
   }
   if (event.kernel_id != 0) {
@@ -110,8 +112,7 @@ bool WorkJoin::take(WorkEvent event, RetryPolicy policy) {
   if (is_left_out(*source, event, launch)) {
     return true;
   }
-  WorkKey key = parts_.attribution.key_of(*source, event.site, launch);
-  const profile::WorkId work = parts_.rows.intern(key);
+  const auto [key, work] = repeated != nullptr ? *repeated : find_work(*source, event.site, launch, policy);
   count(*source, event, key, launch);
   parts_.rows.add(event, key, work, source->pid, launch == nullptr ? 0 : launch->time_ns);
   if (join_.options.sampling.samples && event.site.op == profile::Op::kernel && !event.site.is_host) {
@@ -120,6 +121,16 @@ bool WorkJoin::take(WorkEvent event, RetryPolicy policy) {
   }
   parts_.launches.match(*source, event, launch);
   return true;
+}
+
+Repeats::Work WorkJoin::find_work(Source& source, const LaunchSite& site, const PendingLaunch* launch,
+                                  RetryPolicy policy) {
+  Repeats::Work found{.key = parts_.attribution.key_of(source, site, launch)};
+  found.id = parts_.rows.intern(found.key);
+  if (policy == RetryPolicy::first_try && parts_.launches.is_steady(site)) {
+    parts_.repeats.add(site, launch, found);
+  }
+  return found;
 }
 
 // Stores that one kernel of a work item may have run during the item. The item's own event counts the work.

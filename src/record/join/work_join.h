@@ -8,6 +8,7 @@
 #include "record/join/context/pending.h"
 #include "record/join/context/work_event.h"
 #include "record/join/launches/graph_bodies.h"
+#include "record/join/launches/repeats.h"
 #include "record/process/producers.h"
 
 namespace gpuprof::record {
@@ -35,6 +36,7 @@ class WorkJoin {
   bool take(WorkEvent event, RetryPolicy policy);
   [[nodiscard]] bool weigh(WorkEvent& event, const PendingLaunch* launch) const;
   [[nodiscard]] bool is_left_out(const Source& source, const WorkEvent& event, const PendingLaunch* launch);
+  Repeats::Work find_work(Source& source, const LaunchSite& site, const PendingLaunch* launch, RetryPolicy policy);
   void retry_bodies(bool last, backend::SourceId only);
   void add_kernel(Source& source, const WorkEvent& event, const PendingLaunch* launch);
   void count(const Source& source, const WorkEvent& event, const WorkKey& key, const PendingLaunch* launch);

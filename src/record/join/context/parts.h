@@ -7,6 +7,7 @@ class Attribution;
 class KernelTimes;
 class Launches;
 class Producers;
+class Repeats;
 class Rows;
 class Windows;
 
@@ -17,6 +18,7 @@ struct JoinParts {
   Rows& rows;
   const Windows& windows;
   KernelTimes& kernel_times;
+  Repeats& repeats;
 };
 
 }  // namespace gpuprof::record

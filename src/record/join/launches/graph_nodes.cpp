@@ -102,6 +102,11 @@ Value GraphNodes::first_of(backend::SourceId source, uint64_t node, Dated<Value>
   return 0;
 }
 
+bool GraphNodes::is_steady(backend::SourceId source, uint64_t node) const {
+  const Node* const found = nodes_.find({source, node});
+  return found != nullptr && found->stack.since_ns == 0 && found->name.since_ns == 0;
+}
+
 uint64_t GraphNodes::stack(backend::SourceId source, uint64_t node, uint64_t launched_ns) const {
   const Node* const found = nodes_.find({source, node});
   if (found != nullptr && launched_ns != 0 && launched_ns < found->stack.since_ns) {

@@ -27,6 +27,8 @@ class GraphNodes {
   void add(backend::SourceId source, const backend::GraphNode& node, uint64_t now_ns);
 
   [[nodiscard]] bool knows(backend::SourceId source, uint64_t node) const { return nodes_.contains({source, node}); }
+  // Returns whether the node was never updated.
+  [[nodiscard]] bool is_steady(backend::SourceId source, uint64_t node) const;
   // Returns the stack of the node, or of its original, for a launch at `launched_ns` (0: the time is unknown). Returns
   // 0 if the stack is unknown.
   [[nodiscard]] uint64_t stack(backend::SourceId source, uint64_t node, uint64_t launched_ns = 0) const;

@@ -42,11 +42,15 @@ class Launches {
   // for it.
   [[nodiscard]] bool may_come(const Source& source, const LaunchSite& site) const;
 
-  // The next four functions concern the graph node of `site`. `launch` may be null.
+  // The next five functions concern the graph node of `site`. `launch` may be null.
   [[nodiscard]] bool knows_node(const LaunchSite& site) const;
   [[nodiscard]] uint64_t capture_stack(const LaunchSite& site, const PendingLaunch* launch) const;
   [[nodiscard]] uint32_t name_id(const LaunchSite& site, const PendingLaunch* launch) const;
   void named(const LaunchSite& site, const PendingLaunch* launch);
+  // Returns whether the name and the stack of the node are the same for all launches.
+  [[nodiscard]] bool is_steady(const LaunchSite& site) const {
+    return site.graph_node != 0 && nodes_.is_steady(site.source, site.graph_node);
+  }
 
   // Counts the launch of an event that has been processed, once. Keeps the launch if more of its work may arrive.
   void match(const Source& source, const WorkEvent& event, PendingLaunch* launch);

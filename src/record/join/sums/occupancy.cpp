@@ -20,6 +20,9 @@ constexpr size_t kMaxRunningWork = 1024;
 // Limits memory. If the watermark does not advance and more work is pending, the older half of the work is swept.
 constexpr size_t kMaxPendingWork = 1'000'000;
 
+// Sorting is faster than merging runs that are shorter than this.
+constexpr size_t kShortRun = 64;
+
 // Limits the memory and time for one piece of work, or one gap. It is 11 days of slices of 1 s.
 constexpr uint64_t kMostSlices = 1'000'000;
 
@@ -39,14 +42,13 @@ void Occupancy::add(Device device, Work work, Thread thread, uint64_t start, uin
     start = state.swept_to;
     end = std::max(start, end);
   }
-  state.in_order = state.in_order && (state.pending.empty() || start >= state.pending.back().start);
-  state.pending.push_back({start, end, thread, work, {}});
+  if (!state.pending.empty() && start < state.pending.back().start) {
+    state.runs.push_back(state.pending.size());
+  }
+  state.pending.push_back({start, end, thread, work});
   if (state.pending.size() > kMaxPendingWork) {
-    const auto middle = state.pending.begin() + kMaxPendingWork / 2;
-    if (!state.in_order) {
-      std::nth_element(state.pending.begin(), middle, state.pending.end(), kStartsEarlier);
-    }
-    sweep(device, state, middle->start);
+    sort(state);
+    sweep(device, state, state.pending[kMaxPendingWork / 2].start);
   }
 }
 
@@ -57,11 +59,12 @@ void Occupancy::blocked(Thread thread, Work work, uint64_t start, uint64_t end) 
   if (blocked_calls_ >= kMaxBlockedInAll || blocked_.size() >= kMaxLanes) {
     drop_blocked();
   }
-  std::deque<Interval>& calls = blocked_[thread];
-  calls.push_back({start, end, thread, work, {}});
+  Blocked& blocked = blocked_[thread];
+  blocked.calls.push_back({start, end, thread, work});
   ++blocked_calls_;
-  if (calls.size() > kMaxBlocked) {
-    calls.pop_front();
+  if (blocked.calls.size() > kMaxBlocked) {
+    blocked.calls.pop_front();
+    blocked.next -= blocked.next == 0 ? 0 : 1;
     --blocked_calls_;
   }
 }
@@ -75,11 +78,12 @@ void Occupancy::drop_blocked() {
   }
   const auto drop = [this](auto keep_from) {
     blocked_calls_ = 0;
-    for (auto& [thread, calls] : blocked_) {
-      calls.erase(calls.begin(), keep_from(calls));
-      blocked_calls_ += calls.size();
+    for (auto& [thread, blocked] : blocked_) {
+      blocked.calls.erase(blocked.calls.begin(), keep_from(blocked.calls));
+      blocked.next = 0;
+      blocked_calls_ += blocked.calls.size();
     }
-    std::erase_if(blocked_, [](const auto& entry) { return entry.second.empty(); });
+    std::erase_if(blocked_, [](const auto& entry) { return entry.second.calls.empty(); });
   };
   drop([oldest](std::deque<Interval>& calls) {
     return std::find_if(calls.begin(), calls.end(), [oldest](const Interval& call) { return call.end > oldest; });
@@ -107,21 +111,38 @@ uint64_t Occupancy::take_longest_gap(uint64_t watermark) {
   return longest;
 }
 
-Occupancy::Pending Occupancy::take_until(DeviceState& state, uint64_t until) {
-  const auto starts_before = [until](const Interval& work) { return work.start < until; };
-  if (state.in_order) {
-    return std::partition_point(state.pending.begin(), state.pending.end(), starts_before);
+// Merges neighbouring runs until one is left. Runs of different rings overlap little, so most of them stay where they
+// are.
+void Occupancy::sort(DeviceState& state) {
+  std::vector<Interval>& all = state.pending;
+  std::vector<size_t>& runs = state.runs;
+  if (runs.size() > all.size() / kShortRun) {
+    std::sort(all.begin(), all.end(), kStartsEarlier);
+    runs.clear();
   }
-  const auto rest = std::partition(state.pending.begin(), state.pending.end(), starts_before);
-  std::sort(state.pending.begin(), rest, kStartsEarlier);
-  state.in_order = rest == state.pending.end();
-  return rest;
+  while (!runs.empty()) {
+    std::vector<size_t> left;
+    for (size_t i = 0; i < runs.size(); i += 2) {
+      const auto at = [&](size_t index) { return all.begin() + static_cast<std::ptrdiff_t>(index); };
+      const auto begin = at(i == 0 ? 0 : runs[i - 1]);
+      const auto middle = at(runs[i]);
+      const auto end = at(i + 1 < runs.size() ? runs[i + 1] : all.size());
+      std::inplace_merge(std::upper_bound(begin, middle, *middle, kStartsEarlier), middle,
+                         std::lower_bound(middle, end, *(middle - 1), kStartsEarlier), kStartsEarlier);
+      if (i + 1 < runs.size()) {
+        left.push_back(runs[i + 1]);
+      }
+    }
+    runs = std::move(left);
+  }
 }
 
 // Charges all time before `until`. If the interval ends with a gap, the gap is charged later, when the next work is
 // known.
 void Occupancy::sweep(Device device, DeviceState& state, uint64_t until) {
-  const Pending rest = take_until(state, until);
+  sort(state);
+  const auto rest = std::partition_point(state.pending.begin(), state.pending.end(),
+                                         [until](const Interval& work) { return work.start < until; });
   for (auto next = state.pending.begin(); next != rest; ++next) {
     run_until(state, next->start);
     if (state.running.empty() && next->start > state.swept_to) {
@@ -130,7 +151,7 @@ void Occupancy::sweep(Device device, DeviceState& state, uint64_t until) {
       state.swept_to = next->start;
     }
     if (state.running.size() < kMaxRunningWork) {
-      state.running.push_back(*next);
+      state.running.push_back({*next, {}});
     } else {
       late_ns_ += windows_.recorded(next->start, next->end);
     }
@@ -149,16 +170,16 @@ void Occupancy::run_until(DeviceState& state, uint64_t until) {
     if (first_end > until) {
       return;
     }
-    for (Interval& work : state.running) {
+    for (Running& work : state.running) {
       if (work.end <= first_end) {
         flush(work, slice(work.end));
       }
     }
-    std::erase_if(state.running, [first_end](const Interval& work) { return work.end <= first_end; });
+    std::erase_if(state.running, [first_end](const Running& work) { return work.end <= first_end; });
   }
 }
 
-void Occupancy::flush(Interval& work, uint64_t slice) {
+void Occupancy::flush(Running& work, uint64_t slice) {
   if ((work.share.busy_ns | work.share.exclusive_ns) != 0) {
     Share& sum = shares_[{slice, work.work, 0}];
     sum.busy_ns += work.share.busy_ns;
@@ -183,13 +204,13 @@ void Occupancy::charge_running(DeviceState& state, uint64_t until) {
     const uint64_t each = ns / state.running.size();
     // Give each of the first `left` work items 1 ns more, so that the sum is exact.
     uint64_t left = ns % state.running.size();
-    for (Interval& work : state.running) {
+    for (Running& work : state.running) {
       work.share.exclusive_ns += each + (left > 0 ? 1 : 0);
       left -= left > 0 ? 1 : 0;
     }
     state.running.front().share.busy_ns += ns;
     if (slice(end) != slice(state.swept_to)) {
-      for (Interval& work : state.running) {
+      for (Running& work : state.running) {
         flush(work, slice(state.swept_to));
       }
     }
@@ -197,22 +218,36 @@ void Occupancy::charge_running(DeviceState& state, uint64_t until) {
   }
 }
 
+// Gaps mostly follow each other, so the search begins at the last result. Calls of one thread do not overlap, so their
+// ends are in ascending order, too.
+size_t Occupancy::first_after(Blocked& blocked, uint64_t begin) {
+  const std::deque<Interval>& calls = blocked.calls;
+  if (blocked.next > calls.size() || (blocked.next > 0 && calls[blocked.next - 1].end > begin)) {
+    const auto call = std::upper_bound(calls.begin(), calls.end(), begin,
+                                       [](uint64_t time, const Interval& one) { return time < one.end; });
+    blocked.next = static_cast<size_t>(call - calls.begin());
+  }
+  while (blocked.next < calls.size() && calls[blocked.next].end <= begin) {
+    ++blocked.next;
+  }
+  return blocked.next;
+}
+
 // Charges the gap from `begin` to the start of `next` to blocking calls of the thread that launched `next`. Time
 // without such a call is charged to `next`.
 void Occupancy::charge_idle(Device device, uint64_t begin, const Interval& next) {
   uint64_t at = begin;
-  if (const auto calls = blocked_.find(next.thread); calls != blocked_.end()) {
-    // Calls of one thread do not overlap, so their ends are in ascending order, too.
-    auto call = std::upper_bound(calls->second.begin(), calls->second.end(), begin,
-                                 [](uint64_t time, const Interval& one) { return time < one.end; });
-    for (; call != calls->second.end() && call->start < next.start; ++call) {
-      if (call->start > at) {
-        add_idle(device, next.work, at, call->start);
-        at = call->start;
+  if (const auto found = blocked_.find(next.thread); found != blocked_.end()) {
+    Blocked& blocked = found->second;
+    for (size_t i = first_after(blocked, begin); i < blocked.calls.size() && blocked.calls[i].start < next.start; ++i) {
+      const Interval& call = blocked.calls[i];
+      if (call.start > at) {
+        add_idle(device, next.work, at, call.start);
+        at = call.start;
       }
-      const uint64_t end = std::min(call->end, next.start);
+      const uint64_t end = std::min(call.end, next.start);
       if (end > at) {
-        add_idle(device, call->work, at, end);
+        add_idle(device, call.work, at, end);
         at = end;
       }
     }

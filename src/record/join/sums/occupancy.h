@@ -69,27 +69,35 @@ class Occupancy {
     uint64_t end;
     Thread thread;
     Work work;
+  };
+  struct Running : Interval {
     Share share;
+  };
+  struct Blocked {
+    std::deque<Interval> calls;  // in order, without overlap
+    size_t next = 0;             // result of the last search for a call
   };
   struct DeviceState {
     std::vector<Interval> pending;
-    bool in_order = true;  // true: `pending` is in order of start time
-    std::vector<Interval> running;
+    // `pending` is a sequence of runs in order of start time, because each ring delivers its records in order. These
+    // are the beginnings of the runs but for the first one.
+    std::vector<size_t> runs;
+    std::vector<Running> running;
     uint64_t swept_to = 0;  // all time before this has been charged
   };
   struct SliceWorkHash {
     size_t operator()(const SliceWork& key) const;
   };
 
-  using Pending = std::vector<Interval>::iterator;
-
   void drop_blocked();
-  // Moves the work that starts before `until` to the front, in order of start time. Returns the end of that work.
-  static Pending take_until(DeviceState& state, uint64_t until);
+  // Brings the pending work in order of start time.
+  static void sort(DeviceState& state);
+  // Returns the index of the first call that ends after `begin`.
+  static size_t first_after(Blocked& blocked, uint64_t begin);
   void sweep(Device device, DeviceState& state, uint64_t until);
   void run_until(DeviceState& state, uint64_t until);
   void charge_running(DeviceState& state, uint64_t until);
-  void flush(Interval& work, uint64_t slice);
+  void flush(Running& work, uint64_t slice);
   // Returns the end of the slice that contains `at`, but at most `until`. Returns `until` if nothing between the two
   // was recorded, or too many slices.
   [[nodiscard]] uint64_t end_of_slice(uint64_t at, uint64_t until) const;
@@ -101,7 +109,7 @@ class Occupancy {
   uint64_t start_ns_;
   uint64_t interval_ns_;
   RecentMap<std::unordered_map<Device, DeviceState>> devices_;
-  std::unordered_map<Thread, std::deque<Interval>> blocked_;
+  std::unordered_map<Thread, Blocked> blocked_;
   size_t blocked_calls_ = 0;
   std::unordered_map<SliceWork, Share, SliceWorkHash> shares_;
   std::unordered_map<SliceWork, uint64_t, SliceWorkHash> idle_;

@@ -263,3 +263,49 @@ TEST_CASE("a kernel without a name gets the name of its graph node") {
     CHECK(name_of(2, 70, 100) == "second");
   }
 }
+
+TEST_CASE("a replay notices that the work of a node has changed") {
+  Rig rig;
+  for (const uint64_t stack : {77U, 78U, 88U, 99U}) {
+    rig.stack(stack);
+  }
+  uint64_t replays = 0;
+  const auto replay = [&](uint64_t stack, uint64_t launched_ns) {
+    rig.launch(++replays, stack, launched_ns);
+    rig.correlator.on_gpu_op(node_op(replays, 5));
+    const Batch batch = rig.take();
+    REQUIRE(batch.rows.size() == 1);
+    return rig.work(batch);
+  };
+  rig.launch(GPUPROF_CORRELATION_NODE | 5, 88);
+  rig.correlator.on_graph_node(1, {.node = 5});
+  for (int i = 0; i < 3; ++i) {
+    CHECK(replay(77, 100).capture == 88);
+  }
+  SECTION("another place launches the graph") {
+    CHECK(replay(78, 100).stack == 78);
+    CHECK(replay(77, 100).stack == 77);
+  }
+  SECTION("the id belongs to a new node") {
+    rig.correlator.on_graph_node(1, {.node = 5, .destroyed = true});
+    rig.launch(GPUPROF_CORRELATION_NODE | 5, 99);
+    rig.correlator.on_graph_node(1, {.node = 5});
+    CHECK(replay(77, 100).capture == 99);
+  }
+  SECTION("only the stack of the new node has arrived") {
+    rig.launch(GPUPROF_CORRELATION_NODE | 5, 99);
+    CHECK(replay(77, 100).capture == 99);
+  }
+  SECTION("an update") {
+    rig.launch(GPUPROF_CORRELATION_NODE | 9, 99);
+    rig.correlator.on_graph_node(1, {.node = 9});
+    rig.correlator.on_graph_node(1, {.node = 5, .original = 9, .time_ns = 200, .updated = true});
+    CHECK(replay(77, 300).capture == 99);
+    CHECK(replay(77, 100).capture == 88);
+    CHECK(replay(77, 300).capture == 99);
+  }
+  SECTION("a name") {
+    rig.correlator.on_name(1, 1, "other");
+    CHECK(rig.names.at(replay(77, 100).name) == "other");
+  }
+}
