@@ -59,6 +59,7 @@ void begin_launch(const CUpti_CallbackData& data) {
   last_launch = id_of(data);
   if (wants(GPUPROF_OPTION_WINDOWS)) {
     launch_begun(data.correlationId);
+    note_window_launch(data.correlationId);
   }
   note_context(data.context);
   open_call.start_ns = (control() & GPUPROF_CONTROL_CALLS) != 0 ? now_ns() : 0;

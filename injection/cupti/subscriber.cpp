@@ -292,6 +292,7 @@ bool subscribe(bool again) {
   }
   store_relaxed(&session().subscriptions, again ? load_relaxed(&session().subscriptions) + 1 : 0U);
   forget_launches();
+  forget_window_launches();
   if (const char* failure = configure(again, &result); failure != nullptr) {
     give_up(failure, result);
     disable_kinds(false);

@@ -150,7 +150,7 @@ void emit_kernel(const KernelRecord& record) {
   }
   op.name_id = name_of_record(record);
   if (wants(GPUPROF_OPTION_WINDOWS) && record.graphNodeId == 0) {
-    note_traced_kernel(record.deviceId, record.gridId);
+    note_traced_kernel(record.correlationId, record.deviceId, record.gridId);
   }
   emit(op);
 }

@@ -9,20 +9,33 @@
 namespace gpuprof::injection::cupti {
 namespace {
 
+// The numbers from the smallest to the largest one of a window.
+struct Range {
+  int64_t first;  // 0: none
+  int64_t last;
+
+  [[nodiscard]] int64_t size() const { return first == 0 ? 0 : last - first + 1; }
+  // Returns how many numbers it has more now.
+  int64_t extend(int64_t number) {
+    const int64_t before = size();
+    last = first == 0 ? number : std::max(last, number);
+    first = first == 0 ? number : std::min(first, number);
+    return size() - before;
+  }
+};
+
 // Numbers of the kernels of one device. The driver numbers each device on its own.
 struct Numbers {
   int64_t first;      // of the first traced kernel; 0: none
   uint64_t first_ns;  // when its record came
   int64_t last;       // of the last traced kernel; 0: none
   uint64_t last_ns;
-  uint64_t idle_ns;      // begin of the first window without kernels since then; 0: none
-  int64_t window_first;  // smallest and largest number in this window; 0: none
-  int64_t window_last;
-  int64_t traced;         // numbers in the windows before
+  uint64_t idle_ns;  // begin of the first window without kernels since then; 0: none
+  Range window;
+  Range former;           // of the window before; its last records may come in this window
+  int64_t traced;         // numbers in the windows before this one
   double unwanted_share;  // share of the time before this window that the user did not want, until it has a kernel
   double unwanted;        // numbers given in such times
-
-  [[nodiscard]] int64_t in_window() const { return window_first == 0 ? 0 : window_last - window_first + 1; }
 };
 
 // CUDA numbers devices from 0. Launches on devices above this limit are not counted between windows.
@@ -33,9 +46,11 @@ struct Passed {
   uint32_t counting;
   uint32_t tracing;
   uint32_t lock;
-  uint64_t records;  // without those of graph nodes
+  uint64_t records;      // without those of graph nodes
+  uint32_t last_launch;  // correlation id of the last launch in a window; 0: none
   // Guarded by the lock:
-  bool attached;  // the process may have launched kernels before the recording
+  bool attached;           // the process may have launched kernels before the recording
+  uint32_t former_launch;  // last_launch when this window began
   Numbers devices[kDevices];
   // Used only by the service thread:
   uint64_t unwanted_ns;    // when recording was switched off by the user, since the last window; 0: it was not
@@ -47,6 +62,11 @@ struct Passed {
   uint64_t reported_extrapolated;
 };
 Passed state;
+
+// CUPTI's correlation ids have 32 bits, and wrap around.
+bool is_after(uint32_t correlation, uint32_t other) {
+  return static_cast<int32_t>(correlation - other) > 0;
+}
 
 // Counts in units of the driver's numbers.
 struct Estimate {
@@ -61,7 +81,7 @@ Estimate estimate(const Numbers& device, bool attached, bool last) {
   if (device.last == 0) {
     return result;
   }
-  result.traced = static_cast<double>(device.traced + device.in_window());
+  result.traced = static_cast<double>(device.traced + device.window.size());
   result.unwanted = device.unwanted;
   const auto known = static_cast<double>(device.last - device.first + 1);
   const double before = attached ? 0 : static_cast<double>(device.first - 1);
@@ -105,9 +125,11 @@ void set_tracing(bool on) {
       count(GPUPROF_COUNT_PASSED_NS, wanted_ns);
     }
     if (try_lock_bounded(&state.lock)) {
+      state.former_launch = load_relaxed(&state.last_launch);
       for (Numbers& device : state.devices) {
-        device.traced += device.in_window();
-        device.window_first = 0;
+        device.traced += device.window.size();
+        device.former = device.window;
+        device.window = {};
         if (state.unwanted_ns != 0 && passed_ns != 0) {
           device.unwanted_share = 1 - static_cast<double>(wanted_ns) / static_cast<double>(passed_ns);
         }
@@ -131,13 +153,27 @@ void note_traced_record() {
   add_relaxed(&state.records, uint64_t{1});
 }
 
-void note_traced_kernel(uint32_t device_number, int64_t number) {
+void note_window_launch(uint32_t correlation) {
+  uint32_t known = 0;
+  do {
+    known = load_relaxed(&state.last_launch);
+  } while ((known == 0 || is_after(correlation, known)) && !swap_if(&state.last_launch, known, correlation));
+}
+
+void forget_window_launches() {
+  store_relaxed(&state.last_launch, 0U);
+}
+
+void note_traced_kernel(uint32_t correlation, uint32_t device_number, int64_t number) {
   if (number <= 0 || device_number >= kDevices || !try_lock_bounded(&state.lock)) {
     return;
   }
   Numbers& device = state.devices[device_number];
-  device.window_last = device.window_first == 0 ? number : std::max(device.window_last, number);
-  device.window_first = device.window_first == 0 ? number : std::min(device.window_first, number);
+  if (state.former_launch != 0 && !is_after(correlation, state.former_launch)) {
+    device.traced += device.former.extend(number);
+  } else {
+    device.window.extend(number);
+  }
   if (device.first == 0 || number < device.first) {
     device.first = number;
     device.first_ns = device.first_ns == 0 ? now_ns() : device.first_ns;
@@ -160,7 +196,7 @@ void report_passed(bool last) {
   }
   Estimate sum;
   for (Numbers& device : state.devices) {
-    if (!last && device.idle_ns == 0 && device.in_window() == 0) {
+    if (!last && device.idle_ns == 0 && device.window.size() == 0) {
       device.idle_ns = state.window_ns;
     }
     const Estimate one = estimate(device, state.attached, last);

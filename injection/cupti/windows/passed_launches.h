@@ -14,9 +14,15 @@ void begin_passed(bool attached);
 void set_tracing(bool on);
 [[nodiscard]] bool tracing();
 
+// A launch begins while kernels are recorded. Records of such a launch belong to its window, even if they come in the
+// next one.
+void note_window_launch(uint32_t correlation);
+// CUPTI was attached again: it has delivered all earlier records, and begins anew with its correlation ids.
+void forget_window_launches();
+
 // CUPTI recorded work that no graph launch made. Kernels are reported by both functions.
 void note_traced_record();
-void note_traced_kernel(uint32_t device, int64_t number);
+void note_traced_kernel(uint32_t correlation, uint32_t device, int64_t number);
 
 // The user has switched recording off. Launches until the next window count as GPUPROF_COUNT_UNWANTED.
 void note_unwanted();

@@ -1,0 +1,93 @@
+#include "cupti/windows/passed_launches.h"
+
+#include "catch.h"
+#include "recorded.h"
+
+using gpuprof::test::record_one;
+using gpuprof::test::Source;
+namespace cupti = gpuprof::injection::cupti;
+
+namespace {
+
+// A program whose launches have the driver's numbers 1, 2, ... and equal correlation ids.
+void trace(int64_t first, int64_t last, bool begins) {
+  for (int64_t number = first; number <= last; ++number) {
+    if (begins) {
+      cupti::note_window_launch(static_cast<uint32_t>(number));
+    } else {
+      cupti::note_traced_record();
+      cupti::note_traced_kernel(static_cast<uint32_t>(number), 0, number);
+    }
+  }
+}
+
+uint64_t passed(const Source& source) {
+  return source.counts[GPUPROF_COUNT_PASSED];
+}
+
+}  // namespace
+
+TEST_CASE("launches between two windows are those whose numbers no record has") {
+  const Source source = record_one({}, [] {
+    cupti::begin_passed(false);
+    cupti::set_tracing(true);
+    trace(11, 30, true);
+    trace(11, 30, false);
+    cupti::set_tracing(false);
+    cupti::report_passed(false);
+    cupti::set_tracing(true);
+    trace(101, 110, true);
+    trace(101, 110, false);
+    cupti::set_tracing(false);
+    cupti::report_passed(false);
+    return 0;
+  });
+  CHECK(passed(source) == 10 + 70);
+}
+
+TEST_CASE("a record that comes in the next window belongs to the window of its launch") {
+  const int64_t late_from = GENERATE(11, 25, 31);  // 11: all records of the window; 31: none
+  const bool before_launches = GENERATE(false, true);
+  const int64_t unseen = GENERATE(0, 1);  // launches that began before the window, and are recorded in it
+  const Source source = record_one({}, [&] {
+    cupti::begin_passed(false);
+    cupti::set_tracing(true);
+    trace(11, 30, true);
+    trace(11, late_from - 1, false);
+    cupti::set_tracing(false);
+    cupti::set_tracing(true);
+    if (before_launches) {
+      trace(late_from, 30, false);
+    }
+    trace(101 + unseen, 110, true);
+    if (!before_launches) {
+      trace(late_from, 30, false);
+    }
+    trace(101, 110, false);
+    cupti::set_tracing(false);
+    cupti::report_passed(false);
+    return 0;
+  });
+  CHECK(passed(source) == 10 + 70);
+}
+
+TEST_CASE("after CUPTI was detached, equal correlation ids are of other launches") {
+  const Source source = record_one({}, [] {
+    cupti::begin_passed(false);
+    cupti::set_tracing(true);
+    trace(11, 30, true);
+    trace(11, 30, false);
+    cupti::set_tracing(false);
+    cupti::forget_window_launches();
+    cupti::set_tracing(true);
+    for (int64_t i = 1; i <= 10; ++i) {
+      cupti::note_window_launch(static_cast<uint32_t>(i));
+      cupti::note_traced_record();
+      cupti::note_traced_kernel(static_cast<uint32_t>(i), 0, 100 + i);
+    }
+    cupti::set_tracing(false);
+    cupti::report_passed(false);
+    return 0;
+  });
+  CHECK(passed(source) == 10 + 70);
+}
