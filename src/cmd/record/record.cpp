@@ -184,7 +184,8 @@ class Record final : public Command {
     add_duration_option(app, "--last", options_.recent.last_ns,
                         "keep only the last TIME; SIGUSR2 writes it to another file (default: all)", kRecordSecondNs,
                         86'400 * kRecordSecondNs);
-    app.add_option("--trigger", trigger_, "with --last: write another file after a longer kernel, wait, gap or range")
+    app.add_option("--trigger", trigger_,
+                   "with --last: write another file after a longer kernel, wait, gap, range or lag")
         ->delimiter(',')
         ->type_name("WHAT>TIME,...");
     add_duration_option(app, "--rotate", options_.recent.rotate_ns,
@@ -284,30 +285,33 @@ class Record final : public Command {
 
   Status take_trigger(const std::string& text) {
     constexpr std::string_view kRange = "range:";
+    constexpr std::string_view kLag = "lag:";
     record::RecentFiles::Options& recent = options_.recent;
     const size_t at = text.rfind('>');
     const std::string what = text.substr(0, std::min(at, text.size()));
-    const bool is_range = what.starts_with(kRange) && what.size() > kRange.size();
+    const size_t colon = what.starts_with(kRange) ? kRange.size() : what.starts_with(kLag) ? kLag.size() : 0;
+    const std::string range = colon == 0 ? "" : what.substr(colon);
     uint64_t* const limit = what == "kernel" ? &recent.trigger.kernel_ns
                             : what == "wait" ? &recent.trigger.wait_ns
                             : what == "idle" ? &recent.trigger.idle_ns
-                            : is_range       ? &recent.trigger.range_ns
-                                             : nullptr;
+                            : range.empty()  ? nullptr
+                            : what[0] == 'l' ? &recent.trigger.lag_ns
+                                             : &recent.trigger.range_ns;
     const uint64_t ns = parse_duration(at == std::string::npos ? "" : text.substr(at + 1)).value_or(0);
     if (limit == nullptr || ns == 0) {
       return Error{"--trigger: '" + text + "' is not an event",
-                   "events are like kernel>5ms, wait>1s, idle>2s and range:STEP>100ms; quote the '>' for the shell",
+                   "events: kernel>5ms, wait>1s, idle>2s, range:STEP>100ms, lag:STEP>50ms; quote the '>' for the shell",
                    kExitUsage};
     }
-    if (is_range && !options_.timeline) {
-      return Error{"record: --trigger range:NAME without --timeline", "add --timeline, which records NVTX ranges",
-                   kExitUsage};
+    if (!range.empty() && !options_.timeline) {
+      return Error{"record: --trigger " + what.substr(0, colon) + "NAME without --timeline",
+                   "add --timeline, which records NVTX ranges", kExitUsage};
     }
-    if (is_range && !recent.range.empty()) {
-      return Error{"record: two triggers on NVTX ranges", "name one range", kExitUsage};
+    if (!range.empty() && !recent.range.empty() && recent.range != range) {
+      return Error{"record: triggers on two NVTX ranges", "name one range", kExitUsage};
     }
     *limit = ns;
-    recent.range = is_range ? what.substr(kRange.size()) : recent.range;
+    recent.range = range.empty() ? recent.range : range;
     return {};
   }
 

@@ -18,6 +18,7 @@
 #include "profile/loss.h"
 #include "profile/record_fields.h"
 #include "profile/tables.h"
+#include "record/write/range_lag.h"
 #include "record/write/stack_frames.h"
 #include "record/write/watched_writer.h"
 #include "symbolize/kernel_symbols.h"
@@ -76,7 +77,8 @@ class ProfileSink::BatchWriter {
   Longest take_longest() {
     return {.kernel_ns = longest_kernel_ns_.exchange(0),
             .wait_ns = longest_wait_ns_.exchange(0),
-            .range_ns = longest_range_ns_.exchange(0)};
+            .range_ns = longest_range_ns_.exchange(0),
+            .lag_ns = longest_lag_ns_.exchange(0)};
   }
   [[nodiscard]] uint64_t without_frames() const { return without_frames_; }
   [[nodiscard]] uint64_t samples_without_frames() const { return samples_without_frames_; }
@@ -219,6 +221,7 @@ class ProfileSink::BatchWriter {
     for (const profile::Span& span : batch.spans) {
       if (observed_ranges_.contains(span.range)) {
         longest_range_ns_ = std::max(longest_range_ns_.load(), span.end_ns - std::min(span.end_ns, span.start_ns));
+        longest_lag_ns_ = std::max(longest_lag_ns_.load(), range_lag_.add(span.process, span.end_ns));
       }
     }
   }
@@ -402,6 +405,7 @@ class ProfileSink::BatchWriter {
   WatchedWriter out_;
   std::string range_;
   std::set<profile::RangeId> observed_ranges_;  // those with the name `range_`
+  RangeLag range_lag_;
   std::shared_ptr<MemoryBudget> memory_;
   uint64_t told_left_out_ = 0;
   StackFrames stack_frames_;
@@ -410,6 +414,7 @@ class ProfileSink::BatchWriter {
   std::atomic<uint64_t> longest_kernel_ns_{0};
   std::atomic<uint64_t> longest_wait_ns_{0};
   std::atomic<uint64_t> longest_range_ns_{0};
+  std::atomic<uint64_t> longest_lag_ns_{0};
   // Number of GPU records and counted launches whose stack had only profiler frames.
   uint64_t without_frames_ = 0;
   // The part of without_frames_ that are GPU records.

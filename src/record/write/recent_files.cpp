@@ -76,6 +76,7 @@ void RecentFiles::look_at_trigger(uint64_t now_ns, const Longest& longest) {
   fire("a call waited for ", longest.wait_ns, options_.trigger.wait_ns);
   fire("a device was idle for ", goes_idle ? longest.idle_ns : 0, options_.trigger.idle_ns);
   fire("an NVTX range took ", longest.range_ns, options_.trigger.range_ns);
+  fire("a process lags by ", longest.lag_ns, options_.trigger.lag_ns);
 }
 
 std::shared_ptr<Rewrite> RecentFiles::next(const Time& time) {

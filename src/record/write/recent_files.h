@@ -28,7 +28,7 @@ class RecentFiles {
     uint64_t rotate_ns = 0;  // begin a new file after this time; 0: never. At most one of the two is not 0.
     unsigned keep = 24;      // with rotate_ns: how many files besides the current one
     Longest trigger;         // with last_ns: write a file after an event that is longer than this; 0: no event is
-    std::string range;       // name of the NVTX ranges of trigger.range_ns
+    std::string range;       // name of the NVTX ranges of trigger.range_ns and trigger.lag_ns
     [[nodiscard]] bool any() const { return last_ns != 0 || rotate_ns != 0; }
   };
   struct Time {

@@ -13,6 +13,7 @@ import time
 import rig
 
 APP = os.environ["MOCK_CUDA_APP"]
+NVTX_APP = os.environ["MOCK_NVTX_APP"]
 ENVIRONMENT = {**os.environ, "LD_LIBRARY_PATH": os.environ["MOCK_CUDA_DIR"],
                "GPUPROF_CUPTI_PATH": os.environ["MOCK_CUDA_DIR"]}
 SECOND = 1_000_000_000
@@ -129,6 +130,17 @@ class Recent(rig.RuntimeTest):
         profile, _ = self.check_complete(self.numbered(1))
         self.assertEqual(profile.end()["gpu_records"], 8000, "all work of the program")
 
+    def test_a_lagging_process_triggers(self):
+        def record(pause):
+            ranks = f'"$0" & sleep {pause}; "$0"; wait; sleep 1'
+            run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, "--timeline", "--last", "1h",
+                                    "--trigger", "lag:whole>500ms,range:whole>1h", "--", "sh", "-c", ranks, NVTX_APP],
+                                   env=ENVIRONMENT)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            return run.stderr.decode()
+        self.assertRegex(record(0.8), r"a process lags by [0-9.]+ m?s: the program ended, so \S+ has this time")
+        self.assertNotIn("lags", record(0))
+
     def test_a_killed_recorder_leaves_a_readable_profile(self):
         for delay in (0.3, 1.9, 2.4):
             recorder = self.start(["--last", "1s"], "--launches", "100000")
@@ -159,6 +171,8 @@ class Recent(rig.RuntimeTest):
         refuse(["--last", "2s", "--trigger", "kernel=1s"], "'kernel=1s' is not an event")
         refuse(["--last", "2s", "--trigger", "range:>1s"], "'range:>1s' is not an event")
         refuse(["--last", "2s", "--trigger", "range:step>1s"], "range:NAME without --timeline")
+        refuse(["--last", "2s", "--trigger", "lag:step>1s"], "lag:NAME without --timeline")
+        refuse(["--last", "2s", "--timeline", "--trigger", "lag:a>1s,range:b>1s"], "triggers on two NVTX ranges")
         refuse(["--keep", "3"], "--keep without --rotate")
         refuse(["--last", "2s"], "is no regular file", "-")
         fifo = os.path.join(self.folder, "fifo")
