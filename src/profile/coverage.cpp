@@ -21,11 +21,15 @@ constexpr std::array<std::string_view, kCoverageCounts> kWords = {
     "between_windows", "represented",   "weighted",       "extrapolated"};
 
 // An unknown reason counts as a loss of work.
+Missing missing_by(std::string_view reason) {
+  const std::optional<LossReason> known = loss_reason_of(reason);
+  return known ? missing(*known) : Missing::work;
+}
+
 uint64_t sum_of(const std::map<std::string, uint64_t>& losses, Missing what) {
   uint64_t lost = 0;
   for (const auto& [reason, count] : losses) {
-    const std::optional<LossReason> known = loss_reason_of(reason);
-    lost += (known ? missing(*known) : Missing::work) == what ? count : 0;
+    lost += missing_by(reason) == what ? count : 0;
   }
   return lost;
 }
@@ -59,6 +63,10 @@ uint64_t WorkCoverage::all() const {
 
 uint64_t lost_gpu_work(const std::map<std::string, uint64_t>& losses, uint64_t launches_without_record) {
   return std::max(sum_of(losses, Missing::work), launches_without_record);
+}
+
+bool is_lost_work(std::string_view reason) {
+  return missing_by(reason) == Missing::work;
 }
 
 uint64_t with_weight(uint64_t lost, uint64_t matched, uint64_t weighted) {

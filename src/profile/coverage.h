@@ -56,6 +56,9 @@ struct WorkCoverage {
 // less than 2^64.
 uint64_t lost_gpu_work(const std::map<std::string, uint64_t>& losses, uint64_t launches_without_record);
 
+// Returns whether losses for this reason count as lost work.
+bool is_lost_work(std::string_view reason);
+
 // Returns how much lost work stands for, if work counts with the weights of windows: as much as the mean matched
 // launch. `weighted` is 0 without weights. At most 9e18.
 uint64_t with_weight(uint64_t lost, uint64_t matched, uint64_t weighted);
