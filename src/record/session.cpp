@@ -168,7 +168,7 @@ class Session {
         return started;
       }
     }
-    output_.take_name();
+    output_.take_name(options_.recent.rotate_ns != 0);
     return {};
   }
 
