@@ -69,20 +69,27 @@ bool is_lost_work(std::string_view reason) {
   return missing_by(reason) == Missing::work;
 }
 
-uint64_t with_weight(uint64_t lost, uint64_t matched, uint64_t weighted) {
-  if (weighted == 0 || matched == 0) {
-    return lost;
-  }
-  return rounded(static_cast<long double>(lost) * static_cast<long double>(weighted) /
-                 static_cast<long double>(matched));
-}
-
 double launch_scale(double represented, double weighted) {
   return weighted > 0 ? represented / weighted : 1;
 }
 
 uint64_t scaled(uint64_t value, double factor) {
   return rounded(static_cast<long double>(value) * factor);  // a double has fewer digits than the value
+}
+
+void RepresentedLoss::add(const Counts& process, bool has_process) {
+  const bool is_scaled = process.weighted > 0 && process.matched > 0;
+  const double factor = has_process && is_scaled ? process.represented / process.matched : 1;
+  Counts& sum = has_process ? sum_ : elsewhere_;
+  sum.lost += process.lost * factor;
+  sum.without_record += process.without_record * factor;
+  sum_.matched += process.matched;
+  sum_.represented += is_scaled ? process.represented : process.matched;
+}
+
+uint64_t RepresentedLoss::lost_gpu_work() const {
+  const double mean = sum_.matched > 0 ? sum_.represented / sum_.matched : 1;
+  return rounded(std::max(sum_.lost + elsewhere_.lost * mean, sum_.without_record + elsewhere_.without_record * mean));
 }
 
 uint64_t lost_samples(const std::map<std::string, uint64_t>& losses) {

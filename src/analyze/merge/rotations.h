@@ -11,7 +11,7 @@ namespace gpuprof::analyze {
 struct Rotations {
   size_t recordings = 0;
   size_t files = 0;  // that the profile was merged from, if it was
-  // For each recording of which a part is missing: "--rotate, from 4s to 10s of it (missing: from 0s to 4s)".
+  // One text for each recording that lacks a part: "--rotate, from 4s to 10s of it (missing: from 0s to 4s)".
   std::vector<std::string> incomplete;
 };
 

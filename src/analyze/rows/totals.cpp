@@ -270,15 +270,13 @@ void add_records(const p::Work& work, uint64_t count, RecordsByProcess& records)
 }
 
 void LaunchScale::add(const p::Coverage& line) {
+  using Pair = std::pair<p::CoverageCount, double Counts::*>;
   using enum p::CoverageCount;
-  for (const auto& [what, number] : {std::pair(matched, &Counts::matched),
-                                     {p::CoverageCount::represented, &Counts::represented},
-                                     {weighted, &Counts::weighted},
-                                     {p::CoverageCount::extrapolated, &Counts::extrapolated},
-                                     {without_record, &Counts::without_record},
-                                     {without_stack, &Counts::without_stack},
-                                     {without_launch, &Counts::without_launch},
-                                     {before_attach, &Counts::before_attach}}) {
+  for (const auto& [what, number] :
+       {Pair(matched, &Counts::matched), Pair(represented, &Counts::represented), Pair(weighted, &Counts::weighted),
+        Pair(p::CoverageCount::extrapolated, &Counts::extrapolated), Pair(without_record, &Counts::without_record),
+        Pair(without_stack, &Counts::without_stack), Pair(without_launch, &Counts::without_launch),
+        Pair(before_attach, &Counts::before_attach)}) {
     if (line.what == p::word(what)) {
       processes_[line.process].*number += static_cast<double>(line.count);
     }
@@ -352,32 +350,6 @@ uint64_t LaunchScale::sum_of(double Counts::*number) const {
   return p::scaled(1, sum);
 }
 
-// Returns how much one lost work item stands for: as much as the mean matched launch of its process. The mean of all
-// processes is used for losses that belong to no process.
-double LaunchScale::of_lost(p::ProcessId process, const Counts& counts) const {
-  if (index(process) != 0) {
-    return counts.weighted > 0 && counts.matched > 0 ? counts.represented / counts.matched : 1;
-  }
-  double matched = 0;
-  double represented = 0;
-  for (const auto& [id, its] : processes_) {
-    matched += its.matched;
-    represented += its.weighted > 0 ? its.represented : its.matched;
-  }
-  return matched > 0 ? represented / matched : 1;
-}
-
-uint64_t LaunchScale::lost_gpu_work() const {
-  double lost = 0;
-  double without_record = 0;
-  for (const auto& [process, counts] : processes_) {
-    const double factor = of_lost(process, counts);
-    lost += counts.lost * factor;
-    without_record += counts.without_record * factor;
-  }
-  return p::scaled(1, std::max(lost, without_record));
-}
-
 void LaunchScale::apply(const RecordsByProcess& records, ProfileInfo& info) const {
   for (const auto& [sum, number] : {std::pair(&info.gpu_records, &GpuRecords::recorded),
                                     {&info.with_stack, &GpuRecords::with_stack},
@@ -394,7 +366,11 @@ void LaunchScale::apply(const RecordsByProcess& records, ProfileInfo& info) cons
   info.represented_counts = {{without_stack, sum_of(&Counts::without_stack)},
                              {without_launch, sum_of(&Counts::without_launch)},
                              {before_attach, sum_of(&Counts::before_attach)}};
-  const uint64_t lost = lost_gpu_work();
+  p::RepresentedLoss loss;
+  for (const auto& [process, counts] : processes_) {
+    loss.add(counts, index(process) != 0);
+  }
+  const uint64_t lost = loss.lost_gpu_work();
   if (info.gpu_records > 0 || lost > 0) {
     info.covered = {info.gpu_records, std::min(info.with_stack, info.gpu_records), lost};
   }

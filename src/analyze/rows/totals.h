@@ -98,20 +98,13 @@ class LaunchScale {
                     ProfileInfo& info) const;
 
  private:
-  struct Counts {
-    double matched = 0;
-    double represented = 0;
-    double weighted = 0;
+  struct Counts : profile::RepresentedLoss::Counts {
     double extrapolated = 0;
-    double lost = 0;
-    double without_record = 0;
     double without_stack = 0;
     double without_launch = 0;
     double before_attach = 0;
   };
   [[nodiscard]] uint64_t sum_of(double Counts::*number) const;
-  [[nodiscard]] double of_lost(profile::ProcessId process, const Counts& counts) const;
-  [[nodiscard]] uint64_t lost_gpu_work() const;
 
   std::map<profile::ProcessId, Counts> processes_;
 };
