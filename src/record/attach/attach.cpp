@@ -153,6 +153,9 @@ Result<Injection> attach_by_injection(const TracedIdentity& who,
 
 Status attach_probes(const std::vector<LaunchProbe>& probes, uint32_t pid, StackEngine& engine) {
   for (uint32_t index = 0; index < probes.size(); ++index) {
+    if (pending_stop() != 0) {
+      return Error{"gpuprof was ended by a signal", ""};
+    }
     // The path through the descriptor also works for files in containers, and for files that were replaced after being
     // mapped.
     const std::string path = "/proc/self/fd/" + std::to_string(probes[index].file->fd.get());

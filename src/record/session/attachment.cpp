@@ -114,16 +114,22 @@ bool Attachment::count_child(pid_t pid, bool uses_library, Correlator& correlato
   if (uses_library) {
     const auto child = children_.find(pid);
     if (child == children_.end() || child->second->state() != ProcessGuard::State::same) {
-      engine->count_child(id, false);  // it has executed a program with other rights, or has ended
+      engine->count_child(id, false);  // it has other rights now, or has ended
+      log::debug("not counting child process " + std::to_string(pid));
       return false;
     }
     correlator.prepare_counted(id);
     return true;
   }
-  if (!std::exchange(probes_all_, true)) {
-    if (const Status probed = attach_probes(probes_, 0, *engine); !probed) {
+  if (!can_count_children_) {
+    const Status probed = attach_probes(probes_, 0, *engine);
+    can_count_children_ = probed.ok();
+    if (!probed) {
       log::warn("launches of child processes are not counted: " + probed.error().message, probed.error().hint);
     }
+  }
+  if (!*can_count_children_) {
+    return false;
   }
   // The guard comes first: as long as its process lives, no other one has the pid.
   auto guard = ProcessGuard::of_process(pid);

@@ -70,7 +70,8 @@ class Attachment {
   std::optional<Injection> injection_;
   std::string counts_only_;
   std::vector<LaunchProbe> probes_;
-  bool probes_all_ = false;  // the launch functions are probed in all processes, for the children
+  // Whether the launch functions are probed in all processes, for the children. nullopt: there was no child yet.
+  std::optional<bool> can_count_children_;
   std::unordered_map<pid_t, std::shared_ptr<ProcessGuard>> children_;  // whose launches are counted
   bool said_not_connected_ = false;
 };

@@ -36,6 +36,22 @@ if os.fork() == 0:
     os._exit(0)
 sys.exit(os.wait()[1])
 """
+# Its child belongs to another user.
+WITH_OTHER_USER = """
+import subprocess, sys
+import pyopencl
+pyopencl.get_platforms()
+print("ready", flush=True)
+sys.stdin.readline()
+sys.exit(subprocess.run([sys.executable, "-c", sys.argv[1]], user=65534, group=65534, extra_groups=[], cwd="/").returncode)
+"""
+OTHER_USER = """
+import os, sys
+import pyopencl
+pyopencl.get_platforms()
+print(os.getpid(), flush=True)
+sys.stdin.readline()
+"""
 LAUNCHING = """
 import os, runpy, sys
 print(os.getpid(), flush=True)
@@ -113,6 +129,24 @@ class Attach(rig.RuntimeTest):
                                  "NDRange" in row["name"]), launches, stderr)
         self.assertEqual({row["pid"] for row in rows}, set(expected), "another process was counted")
         self.assertNotIn("records nothing of it", stderr)
+
+    @rig.requires("opencl", "pyopencl", "ebpf")
+    def test_a_child_of_another_user_is_not_counted(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root")
+        with tempfile.TemporaryDirectory() as scratch, open(os.path.join(scratch, "stderr"), "w+", encoding="utf-8") as log:
+            target = subprocess.Popen([rig.pyopencl_python(), "-u", "-c", WITH_OTHER_USER, OTHER_USER],
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+            self.assertEqual(target.stdout.readline(), b"ready\n")
+            recorder = self.attach(target.pid, os.path.join(scratch, "attached.txt"), "-v", stderr=log)
+            target.stdin.write(b"go\n")
+            pid = int(target.stdout.readline())
+            refused = f"not counting child process {pid}\n"
+            self.assertTrue(rig.wait_for(lambda: refused in text_of(log.name)), text_of(log.name))
+            target.communicate(b"go\n", timeout=120)
+            recorder.wait(timeout=60)
+            self.assertIn(f"process {pid} (", text_of(log.name))
+            self.assertIn("but opencl records nothing of it", text_of(log.name))
 
     @rig.requires("ebpf")
     def test_a_process_without_opencl_is_refused(self):
