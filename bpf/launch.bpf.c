@@ -16,16 +16,13 @@
 
 #include "frame_walk.h"
 #include "launch_events.h"
+#include "launch_function.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-static void on_launch(struct pt_regs* ctx, __u32 source, __u64 correlation, __u32 range) {
-  struct launch launch;
-  if (!begin_launch(&launch, source, correlation, range)) {
-    return;
-  }
-  __u32 pid = launch.ids >> 32;
-  send_name(pid, (__u32)launch.ids);
+static void on_launch(struct pt_regs* ctx, const struct launch* launch) {
+  __u32 pid = launch->ids >> 32;
+  send_name(pid, (__u32)launch->ids);
   __u64 stack = 0;
   struct scratch* scratch = take_slot_of(&slots);
   if (scratch) {
@@ -34,20 +31,25 @@ static void on_launch(struct pt_regs* ctx, __u32 source, __u64 correlation, __u3
   } else {
     count_loss(GPUPROF_BPF_LOST_READ);
   }
-  send_launch(&launch, stack);
+  send_launch(launch, stack);
 }
 
 SEC("uprobe")
 int on_launch_probe(struct pt_regs* ctx) {
-  if ((__u32)GPUPROF_ARG2(ctx) == 0) {
-    return 0; /* source 0 is reserved for on_launch_function */
+  struct launch launch;
+  __u32 source = (__u32)GPUPROF_ARG2(ctx);
+  /* Source 0 is reserved for on_launch_function. */
+  if (source != 0 && begin_launch(&launch, source, GPUPROF_ARG1(ctx), (__u32)GPUPROF_ARG3(ctx))) {
+    on_launch(ctx, &launch);
   }
-  on_launch(ctx, (__u32)GPUPROF_ARG2(ctx), GPUPROF_ARG1(ctx), (__u32)GPUPROF_ARG3(ctx));
   return 0;
 }
 
 SEC("uprobe")
 int on_launch_function(struct pt_regs* ctx) {
-  on_launch(ctx, 0, bpf_get_attach_cookie(ctx), 0);
+  struct launch launch;
+  if (begin_counted(&launch, bpf_get_attach_cookie(ctx))) {
+    on_launch(ctx, &launch);
+  }
   return 0;
 }

@@ -16,6 +16,7 @@
 /* clang-format on */
 
 #include "launch_events.h"
+#include "launch_function.h"
 #include "loader.h"
 #include "stack_walk.h"
 
@@ -60,7 +61,7 @@ int on_launch_probe(struct pt_regs* ctx) {
 SEC("uprobe")
 int on_launch_function(struct pt_regs* ctx) {
   struct launch launch;
-  if (begin_launch(&launch, 0, bpf_get_attach_cookie(ctx), 0)) {
+  if (begin_counted(&launch, bpf_get_attach_cookie(ctx))) {
     __u32 pid = launch.ids >> 32;
     on_launch(ctx, &launch, bpf_map_lookup_elem(&processes, &pid), 0);
   }

@@ -114,14 +114,7 @@ class Diff : public Command {
     if (marked) {
       words.erase(mark);
     }
-    const auto option = std::find_if(words.begin(), words.end(),
-                                     [](const std::string& word) { return word.size() > 1 && word.starts_with('-'); });
-    if (option != words.end()) {
-      const bool after = marked && static_cast<size_t>(option - words.begin()) >= sides.old_files;
-      return Error{
-          "diff: '" + escaped(*option) + "' is not a profile" + (after ? ", and options go before the --" : ""),
-          "gpuprof diff --help lists the options", kExitUsage};
-    }
+    RETURN_IF_ERROR(check_no_options(*app_, words));
     if (words.empty()) {
       return Error{"diff: no profiles are named", kSidesHint, kExitUsage};
     }

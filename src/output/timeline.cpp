@@ -53,16 +53,17 @@ Status Timeline::add(const p::Record& record) {
     const uint64_t count = std::min(loss->count, UINT64_MAX - 1 - lost_);  // lost_gpu_work() limits the sum
     lost_ += count;
     info_.losses[std::string(loss->reason)] += count;
+    scale_.add(*loss);
   } else if (const auto* window = std::get_if<p::Window>(&record)) {
     info_.add(*window);
   } else if (const auto* coverage = std::get_if<p::Coverage>(&record)) {
     add_most(coverage->count, info_.coverage[std::string(coverage->what)]);
     info_.add_process_of(*coverage);
+    scale_.add(*coverage);
   } else if (const auto* host = std::get_if<p::Host>(&record); host != nullptr && is_failure(*host)) {
-    add_most(host->count, info_.failures[std::string(tables_.text(tables_.work(host->work)->name))]);
+    add_most(host->count, failures_[tables_.position(host->work)]);
   } else if (const auto* gpu = std::get_if<p::Gpu>(&record)) {
-    add_most(gpu->count, info_.gpu_records);
-    add_most(analyze::stacks_of(*tables_.work(gpu->work)).has_stack() ? gpu->count : 0, info_.with_stack);
+    analyze::add_records(*tables_.work(gpu->work), gpu->count, records_);
   } else if (std::holds_alternative<p::End>(record)) {
     info_.complete = true;
   }
@@ -83,9 +84,21 @@ Status Timeline::finish() {
   if (left_out_ > 0) {
     info_.warnings.push_back("events left out, because too many in one track overlapped: " + std::to_string(left_out_));
   }
+  for (const auto& [process, counts] : records_) {
+    add_most(counts.recorded, info_.gpu_records);
+    add_most(counts.with_stack, info_.with_stack);
+  }
   info_.covered = {info_.gpu_records, info_.with_stack, info_.lost_gpu_work()};
+  const bool is_estimate = info_.is_estimate();
+  if (is_estimate) {
+    scale_.apply(records_, info_);
+  }
+  scale_.put_failures(failures_, tables_, is_estimate, info_);
   for (const std::string& line : notice_lines(info_)) {
     put_note(cut_middle(escaped(line), kMostNoteBytes));
+  }
+  if (is_estimate && (!info_.failures.empty() || !info_.covered.is_full())) {
+    put_note("numbers of failed calls and of GPU work with a CPU stack are estimates of the complete time");
   }
   return end();
 }

@@ -13,6 +13,7 @@
 
 #include "analyze/paths/walk_frames.h"
 #include "analyze/rows/aggregate.h"
+#include "analyze/rows/totals.h"
 #include "base/result.h"
 #include "output/timeline_tracks.h"
 #include "profile/records.h"
@@ -110,6 +111,9 @@ class Timeline {
   [[nodiscard]] bool is_failure(const profile::Host& host) const;
   void join(const profile::Event& event, const profile::Work& work, const Track& track, uint64_t end_ns);
 
+  analyze::LaunchScale scale_;
+  analyze::RecordsByProcess records_;
+  std::map<uint32_t, uint64_t> failures_;  // key: position of the WORK; the number of calls that failed
   uint64_t events_ = 0;
   uint64_t lost_ = 0;  // the sum of info_.losses
   uint64_t left_out_ = 0;

@@ -41,7 +41,7 @@ void add_part(uint64_t part, uint64_t whole, std::string_view words, std::string
 
 std::string launch_line(const ProfileInfo& info) {
   const uint64_t launches = info.counted(CoverageCount::launches);
-  std::string line = counted_text(launches, "launch") + ":";
+  std::string line = counted_text(launches, "launch") + in_windows(info) + ":";
   add_part(info.counted(CoverageCount::matched), launches, "matched with GPU work", line);
   add_part(info.counted(CoverageCount::captured), launches, "captured into graphs", line);
   add_part(info.counted(CoverageCount::failed), launches, "refused by the vendor's library", line);
@@ -51,18 +51,19 @@ std::string launch_line(const ProfileInfo& info) {
 }
 
 std::string record_line(const ProfileInfo& info) {
-  const auto scaled = [&info](CoverageCount what) { return profile::scaled(info.counted(what), info.record_scale); };
   std::string line = counted_text(info.gpu_records, "GPU record") + ":";
   add_part(info.with_stack, info.gpu_records, "with a CPU stack", line);
   add_part(info.unsampled, info.gpu_records, "left without one by --max-overhead", line);
-  add_part(scaled(CoverageCount::without_stack), info.gpu_records, "whose stack is missing", line);
-  add_part(scaled(CoverageCount::without_launch), info.gpu_records, "without a known launch", line);
-  add_part(scaled(CoverageCount::before_attach), info.gpu_records, "launched before record -p was attached", line);
+  add_part(info.represented_records(CoverageCount::without_stack), info.gpu_records, "whose stack is missing", line);
+  add_part(info.represented_records(CoverageCount::without_launch), info.gpu_records, "without a known launch", line);
+  add_part(info.represented_records(CoverageCount::before_attach), info.gpu_records,
+           "launched before record -p was attached", line);
   return line;
 }
 
 std::string sample_line(const ProfileInfo& info) {
-  std::string line = counted_text(info.samples, "sample") + " of GPU code:";
+  std::string line =
+      counted_text(info.samples, "sample") + (info.is_estimate() ? in_windows(info) : " of GPU code") + ":";
   add_part(info.estimated, info.samples, "attributed by estimate", line);
   add_part(info.counted(CoverageCount::samples_without_launch), info.samples, "without a known launch", line);
   if (const uint64_t foreign = info.counted(CoverageCount::samples_foreign); foreign > 0) {
@@ -82,12 +83,13 @@ std::string estimate_line(const ProfileInfo& info) {
     line.append(info.only_in_windows ? ", " : ", with ");
     line += count_text(recorded) + " of " + counted_text(saturating_add(recorded, between), "launch");
   }
+  line.append(info.samples > 0 ? ", but samples are only those in windows" : "");
   return line;
 }
 
 std::string loss_line(const ProfileInfo& info) {
   const std::string text = loss_text(info);
-  return text.empty() ? text : "lost: " + text;
+  return text.empty() ? text : "lost" + in_windows(info) + ": " + text;
 }
 
 std::string failure_line(const ProfileInfo& info) {
@@ -111,24 +113,25 @@ std::string failure_line(const ProfileInfo& info) {
 
 std::string outside_line(const ProfileInfo& info) {
   const uint64_t outside = info.counted(CoverageCount::outside_range);
-  return outside == 0
-             ? std::string()
-             : counted_text(outside, "GPU record").append(" outside of --nvtx-range ").append(is_or_are(outside)) +
-                   " left out";
+  return outside == 0 ? std::string()
+                      : counted_text(outside, "GPU record")
+                                .append(in_windows(info))
+                                .append(" outside of --nvtx-range ")
+                                .append(is_or_are(outside)) +
+                            " left out";
 }
 
 std::string coverage_line(const ProfileInfo& info) {
   const profile::WorkCoverage& covered = info.covered;
-  const auto scaled = [&info](uint64_t count) { return profile::scaled(count, info.record_scale); };
   if (!covered.any()) {
     return "no GPU work was recorded, so coverage is 0%";
   }
   std::string line = covered.percent_text() +
-                     " of the GPU work is explained by a CPU stack: " + count_text(scaled(covered.with_stack)) +
-                     " of " + count_text(scaled(covered.all()));
-  return covered.lost == 0 ? line
-                           : line + ", of which " + count_text(scaled(covered.lost)) +
-                                 (covered.lost == 1 ? " was lost" : " were lost");
+                     " of the GPU work is explained by a CPU stack: " + count_text(covered.with_stack) + " of " +
+                     count_text(covered.all());
+  return covered.lost == 0
+             ? line
+             : line + ", of which " + count_text(covered.lost) + (covered.lost == 1 ? " was lost" : " were lost");
 }
 
 // Returns a number from the META lines with this key, such as "45". If a merged profile has different numbers, returns
@@ -176,6 +179,13 @@ uint64_t launches_with_stack(const ProfileInfo& info) {
 }
 
 }  // namespace
+
+std::string in_windows(const ProfileInfo& info) {
+  if (!info.is_estimate()) {
+    return {};
+  }
+  return info.is_partly_estimate() ? " (some only in windows)" : " in windows";
+}
 
 std::string loss_text(const ProfileInfo& info) {
   // More reasons than gpuprof writes; a hostile profile may have any number of them.
@@ -239,7 +249,7 @@ std::vector<std::string> stack_lines(const ProfileInfo& info) {
   if (const uint64_t all = launches_with_stack(info); all > 0) {
     const uint64_t whole = info.counted(CoverageCount::stack_whole);
     std::string line = "stacks" + engines(info) + ": " + percent_text_down(whole, all) + " of " +
-                       counted_text(all, "launch") +
+                       counted_text(all, "launch") + in_windows(info) +
                        (all == 1 ? " reaches the start of its thread" : " reach the start of their thread");
     add_part(info.counted(CoverageCount::stack_truncated), all, "are truncated", line);
     add_part(info.counted(CoverageCount::stack_no_python), all, "are of threads without Python frames", line);
@@ -258,8 +268,8 @@ std::string truncated_text(const ProfileInfo& info) {
   const uint64_t all = launches_with_stack(info);
   return truncated == 0
              ? std::string()
-             : count_text(truncated) + " of " + counted_text(all, "launch") + " (" + percent_text(truncated, all) +
-                   ")" + (truncated == 1 ? " has" : " have") + " a truncated stack";
+             : count_text(truncated) + " of " + counted_text(all, "launch") + in_windows(info) + " (" +
+                   percent_text(truncated, all) + ")" + (truncated == 1 ? " has" : " have") + " a truncated stack";
 }
 
 std::string dropped_samples_text(const ProfileInfo& info) {

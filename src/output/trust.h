@@ -9,6 +9,10 @@
 
 namespace gpuprof::output {
 
+// Returns " in windows" if --max-overhead limited the recording. Write it after counts that are not scaled: those of
+// launches, samples and losses.
+std::string in_windows(const analyze::ProfileInfo& info);
+
 // Returns "ring_full 5, late_name 4": each reason for a loss with its count, escaped. Returns "" if nothing was lost.
 std::string loss_text(const analyze::ProfileInfo& info);
 

@@ -21,11 +21,15 @@ constexpr std::array<std::string_view, kCoverageCounts> kWords = {
     "between_windows", "represented",   "weighted",       "extrapolated"};
 
 // An unknown reason counts as a loss of work.
+Missing missing_by(std::string_view reason) {
+  const std::optional<LossReason> known = loss_reason_of(reason);
+  return known ? missing(*known) : Missing::work;
+}
+
 uint64_t sum_of(const std::map<std::string, uint64_t>& losses, Missing what) {
   uint64_t lost = 0;
   for (const auto& [reason, count] : losses) {
-    const std::optional<LossReason> known = loss_reason_of(reason);
-    lost += (known ? missing(*known) : Missing::work) == what ? count : 0;
+    lost += missing_by(reason) == what ? count : 0;
   }
   return lost;
 }
@@ -61,12 +65,8 @@ uint64_t lost_gpu_work(const std::map<std::string, uint64_t>& losses, uint64_t l
   return std::max(sum_of(losses, Missing::work), launches_without_record);
 }
 
-uint64_t with_weight(uint64_t lost, uint64_t matched, uint64_t weighted) {
-  if (weighted == 0 || matched == 0) {
-    return lost;
-  }
-  return rounded(static_cast<long double>(lost) * static_cast<long double>(weighted) /
-                 static_cast<long double>(matched));
+bool is_lost_work(std::string_view reason) {
+  return missing_by(reason) == Missing::work;
 }
 
 double launch_scale(double represented, double weighted) {
@@ -75,6 +75,21 @@ double launch_scale(double represented, double weighted) {
 
 uint64_t scaled(uint64_t value, double factor) {
   return rounded(static_cast<long double>(value) * factor);  // a double has fewer digits than the value
+}
+
+void RepresentedLoss::add(const Counts& process, bool has_process) {
+  const bool is_scaled = process.weighted > 0 && process.matched > 0;
+  const double factor = has_process && is_scaled ? process.represented / process.matched : 1;
+  Counts& sum = has_process ? sum_ : elsewhere_;
+  sum.lost += process.lost * factor;
+  sum.without_record += process.without_record * factor;
+  sum_.matched += process.matched;
+  sum_.represented += is_scaled ? process.represented : process.matched;
+}
+
+uint64_t RepresentedLoss::lost_gpu_work() const {
+  const double mean = sum_.matched > 0 ? sum_.represented / sum_.matched : 1;
+  return rounded(std::max(sum_.lost + elsewhere_.lost * mean, sum_.without_record + elsewhere_.without_record * mean));
 }
 
 uint64_t lost_samples(const std::map<std::string, uint64_t>& losses) {

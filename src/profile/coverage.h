@@ -56,9 +56,8 @@ struct WorkCoverage {
 // less than 2^64.
 uint64_t lost_gpu_work(const std::map<std::string, uint64_t>& losses, uint64_t launches_without_record);
 
-// Returns how much lost work stands for, if work counts with the weights of windows: as much as the mean matched
-// launch. `weighted` is 0 without weights. At most 9e18.
-uint64_t with_weight(uint64_t lost, uint64_t matched, uint64_t weighted);
+// Returns whether losses for this reason count as lost work.
+bool is_lost_work(std::string_view reason);
 
 // Returns how many launches one counted launch of a process stands for: `represented` / `weighted` of its COVERAGE.
 // 1: the process has no weights.
@@ -66,6 +65,26 @@ double launch_scale(double represented, double weighted);
 
 // Rounds to the nearest number. At most 9e18.
 uint64_t scaled(uint64_t value, double factor);
+
+// Adds up what the lost work of a recording with --max-overhead stands for.
+class RepresentedLoss {
+ public:
+  struct Counts {  // COVERAGE counts of one process, and its lost work
+    double matched = 0;
+    double represented = 0;
+    double weighted = 0;
+    double lost = 0;
+    double without_record = 0;
+  };
+  // A lost work item stands for as much as the mean matched launch of its process. If it belongs to no process
+  // (`has_process` is false), it stands for as much as the mean of all processes.
+  void add(const Counts& process, bool has_process);
+  [[nodiscard]] uint64_t lost_gpu_work() const;  // see the function lost_gpu_work(); at most 9e18
+
+ private:
+  Counts sum_;        // scaled
+  Counts elsewhere_;  // of no process, not scaled
+};
 
 uint64_t lost_samples(const std::map<std::string, uint64_t>& losses);
 

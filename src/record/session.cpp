@@ -149,6 +149,9 @@ class Session {
     if (attachment_.is_wanted()) {
       correlator_->on_process(options_.attach_pid, attachment_.guard());
     }
+    unrecorded_->count_children([this](pid_t pid, bool uses_library) {
+      return attachment_.count_child(pid, uses_library, *correlator_, stacks_.engine.get());
+    });
     iteration_.emplace(*channel_, sources_, *correlator_, stacks_.engine.get(), *memory_);
     const auto root = attachment_.is_wanted() ? static_cast<pid_t>(options_.attach_pid) : ::getpid();
     if (Status started = sources_.start(backends_, {*correlator_, *source_ids_, root, options_.sampling}); !started) {
@@ -168,7 +171,7 @@ class Session {
         return started;
       }
     }
-    output_.take_name();
+    output_.take_name(options_.recent.rotate_ns != 0);
     return {};
   }
 
@@ -198,8 +201,8 @@ class Session {
       if (!iteration_->ever_connected()) {
         attachment_.warn_if_not_connected(start_ns_, now);
       }
-      if (unrecorded_) {
-        unrecorded_->look(now, [this](pid_t pid) { return channel_->has_source_of(pid); });
+      if (unrecorded_ && unrecorded_->look(now, [this](pid_t pid) { return channel_->has_source_of(pid); })) {
+        attachment_.leave_ended_children(stacks_.engine.get());
       }
       clocks_.look(*correlator_, backends_);
       output_.write_if_due(now, *correlator_, *channel_, stacks_.engine.get());

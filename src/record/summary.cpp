@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -46,6 +47,39 @@ void add_lines(const Phrases& phrases, std::vector<std::string>& lines) {
   }
 }
 
+bool is_estimate(const Totals& t) {
+  const uint64_t weighted = t.coverage[CoverageCount::weighted];
+  return weighted > 0 &&
+         (t.coverage[CoverageCount::between_windows] > 0 || t.coverage[CoverageCount::represented] != weighted);
+}
+
+double scale_of(const Estimated& process) {
+  return profile::launch_scale(static_cast<double>(process.represented), static_cast<double>(process.weighted));
+}
+
+// Scales the numbers of each process, as LaunchScale of analyze/rows/totals.h does.
+profile::WorkCoverage estimated_work(const Totals& t) {
+  profile::WorkCoverage work;
+  std::map<profile::ProcessId, profile::RepresentedLoss::Counts> counts;
+  for (const auto& [id, process] : t.estimated) {
+    work.recorded = saturating_add(work.recorded, profile::scaled(process.gpu_records, scale_of(process)));
+    work.with_stack = saturating_add(work.with_stack, profile::scaled(process.with_stack, scale_of(process)));
+    counts[id] = {.matched = static_cast<double>(process.matched),
+                  .represented = static_cast<double>(process.represented),
+                  .weighted = static_cast<double>(process.weighted)};
+  }
+  for (const auto& [id, loss] : t.losses) {
+    counts[id].lost = static_cast<double>(loss.lost);
+    counts[id].without_record = static_cast<double>(loss.without_record);
+  }
+  profile::RepresentedLoss all;
+  for (const auto& [id, process] : counts) {
+    all.add(process, index(id) != 0);
+  }
+  work.lost = all.lost_gpu_work();
+  return work;
+}
+
 // Also lists launches without GPU work if the reasons do not explain all of them. They lower the coverage in the same
 // line, and "lost nothing" beside a coverage below 100% would be a contradiction.
 Phrases losses(const SummaryFacts& facts) {
@@ -66,6 +100,11 @@ Phrases losses(const SummaryFacts& facts) {
 
 Phrases incomplete(const SummaryFacts& facts) {
   const CoverageCounts& c = facts.totals.coverage;
+  const uint64_t records = facts.totals.gpu_records;
+  const double scale = is_estimate(facts.totals)
+                           ? profile::launch_scale(static_cast<double>(estimated_work(facts.totals).recorded),
+                                                   static_cast<double>(records))
+                           : 1;
   Phrases phrases;
   const auto part = [&phrases](uint64_t count, uint64_t of, const char* what) {
     if (count > 0) {
@@ -75,9 +114,12 @@ Phrases incomplete(const SummaryFacts& facts) {
   };
   part(c[CoverageCount::without_record], c[CoverageCount::launches], "launches without GPU work");
   part(c[CoverageCount::unsampled], c[CoverageCount::launches], "launches without a stack because of --max-overhead");
-  part(c[CoverageCount::without_stack], facts.totals.gpu_records, "GPU records whose stack is missing");
-  part(c[CoverageCount::without_launch], facts.totals.gpu_records, "GPU records without a known launch");
-  part(c[CoverageCount::before_attach], facts.totals.gpu_records, "GPU records launched before gpuprof was attached");
+  part(profile::scaled(c[CoverageCount::without_stack], scale), profile::scaled(records, scale),
+       "GPU records whose stack is missing");
+  part(profile::scaled(c[CoverageCount::without_launch], scale), profile::scaled(records, scale),
+       "GPU records without a known launch");
+  part(profile::scaled(c[CoverageCount::before_attach], scale), profile::scaled(records, scale),
+       "GPU records launched before gpuprof was attached");
   part(c[CoverageCount::samples_without_launch], facts.totals.samples, "samples without a known launch");
   return phrases;
 }
@@ -93,28 +135,21 @@ std::string coverage(const SummaryFacts& facts) {
 
 Phrases estimated(const SummaryFacts& facts) {
   const Totals& t = facts.totals;
-  uint64_t gpu_records = 0;
   uint64_t gpu_ns = 0;
-  for (const auto& [id, process] : t.estimated) {  // as LaunchScale of analyze/rows/totals.h does
-    const double scale =
-        profile::launch_scale(static_cast<double>(process.represented), static_cast<double>(process.weighted));
-    gpu_records = saturating_add(gpu_records, profile::scaled(process.gpu_records, scale));
-    gpu_ns = saturating_add(gpu_ns, profile::scaled(process.gpu_ns, scale));
+  for (const auto& [id, process] : t.estimated) {
+    gpu_ns = saturating_add(gpu_ns, profile::scaled(process.gpu_ns, scale_of(process)));
   }
   const uint64_t launches = t.coverage[CoverageCount::launches];
   return {"recorded " + counted(launches, "launch") + " of " +
               std::to_string(launches + t.coverage[CoverageCount::between_windows]) + " in " +
               counted(facts.windows, "window"),
-          "estimate: " + counted(gpu_records, "GPU record"), duration_text(gpu_ns) + " GPU time",
+          "estimate: " + counted(estimated_work(t).recorded, "GPU record"), duration_text(gpu_ns) + " GPU time",
           counted(facts.stacks, "stack") + (facts.stacks_missing ? " (no stack engine)" : "")};
 }
 
 Phrases recorded(const SummaryFacts& facts) {
   const Totals& t = facts.totals;
-  const uint64_t weighted = t.coverage[CoverageCount::weighted];
-  const bool is_estimate =
-      t.coverage[CoverageCount::between_windows] > 0 || t.coverage[CoverageCount::represented] != weighted;
-  if (weighted > 0 && is_estimate && !facts.counts_only) {
+  if (is_estimate(t) && !facts.counts_only) {
     return estimated(facts);
   }
   Phrases phrases = {counted(t.launches, "launch")};
@@ -313,10 +348,10 @@ profile::WorkCoverage covered_work(const SummaryFacts& facts) {
   if (facts.counts_only) {
     return {t.launches, std::min(t.with_stack, t.launches), 0};
   }
-  const profile::WorkCoverage work{
-      t.gpu_records, std::min(t.with_stack, t.gpu_records),
-      profile::with_weight(profile::lost_gpu_work(t.lost, t.coverage[CoverageCount::without_record]),
-                           t.coverage[CoverageCount::matched], t.coverage[CoverageCount::weighted])};
+  const profile::WorkCoverage work =
+      is_estimate(t) ? estimated_work(t)
+                     : profile::WorkCoverage{t.gpu_records, std::min(t.with_stack, t.gpu_records),
+                                             profile::lost_gpu_work(t.lost, t.coverage[CoverageCount::without_record])};
   return work.any() ? work
                     : profile::WorkCoverage{t.samples, std::min(t.samples_with_stack, t.samples),
                                             profile::lost_samples(t.lost)};

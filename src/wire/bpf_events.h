@@ -152,6 +152,8 @@ struct gpuprof_bpf_mappings {
 #define GPUPROF_BPF_MAX_MAPPINGS 65536
 #define GPUPROF_BPF_MAX_POOLS 8192
 #define GPUPROF_BPF_MAX_PROCESSES 16384
+#define GPUPROF_BPF_MAX_COUNTED 4096     /* children whose launches are counted */
+#define GPUPROF_BPF_CHILDREN 0x80000000u /* in the cookie of a probe: it counts only in these children */
 
 /* The recorder writes this (.rodata) before it loads the programs. */
 struct gpuprof_bpf_config {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <tuple>
 
+#include "analyze/merge/rotations.h"
 #include "analyze/subsets/subset_meta.h"
 #include "base/sha256.h"
 #include "base/text/hex.h"
@@ -162,7 +163,9 @@ std::set<std::string> recording_ids(const std::multimap<std::string, std::string
 }
 
 size_t named_recordings(const std::multimap<std::string, std::string>& meta) {
-  return meta.count(std::string(kRecordingKey)) + meta.count(std::string(kRecordingPartKey));
+  const size_t ids = meta.count(std::string(kRecordingKey)) + meta.count(std::string(kRecordingPartKey));
+  const Rotations rotated = rotations_of(meta);
+  return ids - std::min(ids, rotated.files) + rotated.recordings;
 }
 
 std::string SeenRecordings::add(const std::set<std::string>& ids, const std::string& name) {

@@ -42,7 +42,8 @@ Recordings recordings_of(std::span<const std::pair<std::string, std::string>> me
 // Returns the ids of all recordings in the profile with these META lines, including recordings that may be incomplete.
 std::set<std::string> recording_ids(const std::multimap<std::string, std::string>& meta);
 
-// Returns how many recordings the META lines name. Returns 0 for profiles of old versions, and for imported ones.
+// Returns how many recordings the META lines name. All files of a rotation are one. Returns 0 for profiles of old
+// versions, and for imported ones.
 size_t named_recordings(const std::multimap<std::string, std::string>& meta);
 
 class SeenRecordings {

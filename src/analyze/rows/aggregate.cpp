@@ -106,17 +106,7 @@ class Aggregator {
     info.covered = covered_work(result_, outside_);
     leave_out(result_, outside_);
     check_conservation(result_);
-    bool is_scaled = false;
-    if (info.is_estimate()) {
-      finish_estimates();
-      is_scaled = launch_scale_.apply(result_);
-      put_margin();
-    }
-    for (const auto& [position, count] : failures_) {
-      const p::Work& work = result_.tables.works()[position];
-      info.failures[std::string(result_.tables.text(work.name))] +=
-          is_scaled ? p::scaled(count, launch_scale_.of(work.process)) : count;
-    }
+    launch_scale_.put_failures(failures_, result_.tables, info.is_estimate() && estimate(), info);
     return std::move(result_);
   }
 
@@ -128,6 +118,23 @@ class Aggregator {
     uint64_t hash = 0;
     uint64_t line = 0;
   };
+
+  // Returns false if the sums are too large to be scaled.
+  bool estimate() {
+    finish_estimates();
+    RecordsByProcess records = std::move(outside_.by_process);
+    for (const Row& row : result_.rows) {
+      if (row.kind == RowKind::gpu) {
+        add_records(result_.work(row), row.weight.count, records);
+      }
+    }
+    const bool is_scaled = launch_scale_.apply(result_);
+    if (is_scaled) {
+      launch_scale_.apply(records, result_.info);
+    }
+    put_margin();
+    return is_scaled;
+  }
 
   void finish_estimates() {
     const auto start = result_.info.meta.find("start_ns");
@@ -368,6 +375,9 @@ class Aggregator {
     add_coverage(outside_.gpu, r.work, r.count);
     outside_.timed = true;
     outside_.unsampled += p::is_unsampled(*result_.tables.work(r.work)) ? r.count : 0;
+    if (is_limited_) {
+      add_records(*result_.tables.work(r.work), r.count, outside_.by_process);
+    }
   }
 
   void add_squares(const Row& row, p::Uint128 squares) {
@@ -543,6 +553,7 @@ class Aggregator {
       return "the sum of all LOSS counts exceeds 64 bits";
     }
     result_.info.losses[std::string(r.reason)] += r.count;
+    launch_scale_.add(r);
     return std::nullopt;
   }
 

@@ -53,9 +53,10 @@ struct ProfileInfo {
   uint64_t events = 0;            // EVENT, CALL and SPAN lines, which form a timeline
   uint64_t windows = 0;           // WINDOW lines
   bool weighted_windows = false;  // a window has a weight above 1
-  // How many GPU records one of `coverage` and `covered` stands for. Not 1 only for estimates; the other counts of GPU
-  // records are scaled already.
-  double record_scale = 1;
+  // With --max-overhead: how many GPU records the counts of `coverage` with these words stand for. `covered`,
+  // `failures` and the counts of GPU records above are scaled; `losses`, `coverage`, `launches` and `samples` are those
+  // in windows.
+  std::map<profile::CoverageCount, uint64_t> represented_counts;
   std::string margin;  // "3.10%", half the width of the 95% interval of an estimated GPU time; empty if unknown
   // Processes whose work was counted, and those of them whose work was counted in windows of --max-overhead.
   std::set<profile::ProcessId> processes;
@@ -82,8 +83,10 @@ struct ProfileInfo {
   // Returns "" if is_estimate() is false.
   [[nodiscard]] std::string estimate_text() const;
 
-  // Returns how many GPU work items were lost, with the weights of windows.
+  // Returns how many GPU work items were lost, with --max-overhead only those in windows.
   [[nodiscard]] uint64_t lost_gpu_work() const;
+  // Returns the COVERAGE count of GPU records, scaled if it is an estimate.
+  [[nodiscard]] uint64_t represented_records(profile::CoverageCount what) const;
   // Returns whether a device may have run work that is not in the profile, because it was lost or not recorded.
   [[nodiscard]] bool lacks_gpu_work() const;
   [[nodiscard]] uint64_t dropped_samples() const;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyze/subsets/subset_meta.h"
+#include "base/saturating_add.h"
 #include "base/text/numbers.h"
 
 namespace gpuprof::analyze {
@@ -82,8 +83,7 @@ std::string ProfileInfo::estimate_text() const {
 }
 
 uint64_t ProfileInfo::lost_gpu_work() const {
-  return p::with_weight(p::lost_gpu_work(losses, counted(p::CoverageCount::without_record)),
-                        counted(p::CoverageCount::matched), counted(p::CoverageCount::weighted));
+  return p::lost_gpu_work(losses, counted(p::CoverageCount::without_record));
 }
 
 bool ProfileInfo::lacks_gpu_work() const {
@@ -95,6 +95,11 @@ bool ProfileInfo::lacks_gpu_work() const {
 uint64_t ProfileInfo::counted(p::CoverageCount what) const {
   const auto found = coverage.find(std::string(word(what)));
   return found == coverage.end() ? 0 : found->second;
+}
+
+uint64_t ProfileInfo::represented_records(p::CoverageCount what) const {
+  const auto found = represented_counts.find(what);
+  return found == represented_counts.end() ? counted(what) : found->second;
 }
 
 uint64_t ProfileInfo::dropped_samples() const {
@@ -257,13 +262,30 @@ void check_conservation(Aggregate& rows) {
   }
 }
 
+void add_records(const p::Work& work, uint64_t count, RecordsByProcess& records) {
+  GpuRecords& process = records[work.process];
+  process.recorded = saturating_add(process.recorded, count);
+  process.with_stack = saturating_add(process.with_stack, has_stack(work) ? count : 0);
+  process.unsampled = saturating_add(process.unsampled, p::is_unsampled(work) ? count : 0);
+}
+
 void LaunchScale::add(const p::Coverage& line) {
-  for (const auto& [what, number] : {std::pair(p::CoverageCount::represented, &Counts::represented),
-                                     {p::CoverageCount::weighted, &Counts::weighted},
-                                     {p::CoverageCount::extrapolated, &Counts::extrapolated}}) {
+  using Pair = std::pair<p::CoverageCount, double Counts::*>;
+  using enum p::CoverageCount;
+  for (const auto& [what, number] :
+       {Pair(matched, &Counts::matched), Pair(represented, &Counts::represented), Pair(weighted, &Counts::weighted),
+        Pair(p::CoverageCount::extrapolated, &Counts::extrapolated), Pair(without_record, &Counts::without_record),
+        Pair(without_stack, &Counts::without_stack), Pair(without_launch, &Counts::without_launch),
+        Pair(before_attach, &Counts::before_attach)}) {
     if (line.what == p::word(what)) {
       processes_[line.process].*number += static_cast<double>(line.count);
     }
+  }
+}
+
+void LaunchScale::add(const p::Loss& line) {
+  if (p::is_lost_work(line.reason)) {
+    processes_[line.process].lost += static_cast<double>(line.count);
   }
 }
 
@@ -291,7 +313,7 @@ bool LaunchScale::apply(Aggregate& rows) const {
       kMost / most) {
     return false;
   }
-  const Weight before = std::exchange(rows.total, {});
+  rows.total = {};
   for (size_t i = 0; i < rows.rows.size(); ++i) {
     Row& row = rows.rows[i];
     const double factor = of(rows.work(row).process);
@@ -313,13 +335,54 @@ bool LaunchScale::apply(Aggregate& rows) const {
     rows.host_total += row.weight;
   }
   rows.slices.scale([this](p::ProcessId process) { return of(process); });
-  // These sums do not know their processes.
-  const double mean = p::launch_scale(static_cast<double>(rows.total.count), static_cast<double>(before.count));
-  rows.info.record_scale = mean;
-  for (uint64_t* sum : {&rows.info.gpu_records, &rows.info.with_stack, &rows.info.unsampled, &rows.queue_total_ns}) {
-    *sum = p::scaled(*sum, mean);
+  rows.queue_total_ns = 0;
+  for (const uint64_t queue_ns : rows.queue_ns) {
+    rows.queue_total_ns = saturating_add(rows.queue_total_ns, queue_ns);
   }
   return true;
+}
+
+uint64_t LaunchScale::sum_of(double Counts::*number) const {
+  double sum = 0;
+  for (const auto& [process, counts] : processes_) {
+    sum += counts.*number * of(process);
+  }
+  return p::scaled(1, sum);
+}
+
+void LaunchScale::apply(const RecordsByProcess& records, ProfileInfo& info) const {
+  for (const auto& [sum, number] : {std::pair(&info.gpu_records, &GpuRecords::recorded),
+                                    {&info.with_stack, &GpuRecords::with_stack},
+                                    {&info.unsampled, &GpuRecords::unsampled}}) {
+    double counted = 0;
+    double scaled = 0;
+    for (const auto& [process, its] : records) {
+      counted += static_cast<double>(its.*number);
+      scaled += static_cast<double>(its.*number) * of(process);
+    }
+    *sum = p::scaled(*sum, p::launch_scale(scaled, counted));
+  }
+  using enum p::CoverageCount;
+  info.represented_counts = {{without_stack, sum_of(&Counts::without_stack)},
+                             {without_launch, sum_of(&Counts::without_launch)},
+                             {before_attach, sum_of(&Counts::before_attach)}};
+  p::RepresentedLoss loss;
+  for (const auto& [process, counts] : processes_) {
+    loss.add(counts, index(process) != 0);
+  }
+  const uint64_t lost = loss.lost_gpu_work();
+  if (info.gpu_records > 0 || lost > 0) {
+    info.covered = {info.gpu_records, std::min(info.with_stack, info.gpu_records), lost};
+  }
+}
+
+void LaunchScale::put_failures(const std::map<uint32_t, uint64_t>& counts, const p::Tables& tables, bool is_scaled,
+                               ProfileInfo& info) const {
+  for (const auto& [position, count] : counts) {
+    const p::Work& work = tables.works()[position];
+    uint64_t& sum = info.failures[std::string(tables.text(work.name))];
+    sum = saturating_add(sum, is_scaled ? p::scaled(count, of(work.process)) : count);
+  }
 }
 
 }  // namespace gpuprof::analyze

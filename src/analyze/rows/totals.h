@@ -1,4 +1,4 @@
-// Sums and consistency checks for Aggregate. Internal to this folder.
+// Sums and consistency checks for Aggregate, and the scale of estimates.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +31,21 @@ uint64_t& count_of_bucket(std::vector<profile::Latency::Bucket>& buckets, uint32
 // Adds the histogram. Returns false, and leaves `row` unchanged, if a sum does not fit.
 bool add_latency(const profile::Latency& r, LatencyRow& row);
 
+// GPU records of one process.
+struct GpuRecords {
+  uint64_t recorded = 0;
+  uint64_t with_stack = 0;
+  uint64_t unsampled = 0;
+};
+using RecordsByProcess = std::map<profile::ProcessId, GpuRecords>;
+
+void add_records(const profile::Work& work, uint64_t count, RecordsByProcess& records);
+
 // Counts and sums of records outside of the window, which the rows exclude.
 struct Outside {
   bool timed = false;
   profile::WorkCoverage gpu;
+  RecordsByProcess by_process;  // the same records as `gpu`; only with --max-overhead
   profile::WorkCoverage launches;
   profile::WorkCoverage samples;
   uint64_t unsampled = 0;
@@ -69,6 +80,7 @@ std::string end_mismatch(const char* what, uint64_t end, uint64_t sum);
 class LaunchScale {
  public:
   void add(const profile::Coverage& line);
+  void add(const profile::Loss& line);
 
   // Returns how many launches one counted launch of the process stands for. 1: the profile does not say.
   [[nodiscard]] double of(profile::ProcessId process) const;
@@ -79,13 +91,21 @@ class LaunchScale {
   // Scales all rows and sums. Returns false, and does nothing, if a sum would not fit. This happens only in a forged
   // profile.
   bool apply(Aggregate& rows) const;
+  // Scales the counts of GPU records, and sets `covered` and `represented_counts`.
+  void apply(const RecordsByProcess& records, ProfileInfo& info) const;
+  // Adds failed calls to the failures of `info`. `counts`: by position of the WORK in the tables.
+  void put_failures(const std::map<uint32_t, uint64_t>& counts, const profile::Tables& tables, bool is_scaled,
+                    ProfileInfo& info) const;
 
  private:
-  struct Counts {
-    double represented = 0;
-    double weighted = 0;
+  struct Counts : profile::RepresentedLoss::Counts {
     double extrapolated = 0;
+    double without_stack = 0;
+    double without_launch = 0;
+    double before_attach = 0;
   };
+  [[nodiscard]] uint64_t sum_of(double Counts::*number) const;
+
   std::map<profile::ProcessId, Counts> processes_;
 };
 

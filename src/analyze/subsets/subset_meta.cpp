@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "analyze/merge/rotations.h"
 #include "base/text/utf8.h"
 
 namespace gpuprof::analyze {
@@ -70,6 +71,9 @@ std::vector<std::string> recording_windows(const std::multimap<std::string, std:
         })) {
       windows.push_back(option);
     }
+  }
+  for (std::string& text : rotations_of(meta).incomplete) {
+    windows.push_back(std::move(text));
   }
   return windows;
 }

@@ -48,7 +48,8 @@ std::optional<TimeWindow> slice_window(const std::multimap<std::string, std::str
 std::string part_warning(const std::multimap<std::string, std::string>& meta);
 
 // Returns the options that limited recordings to a window of the program's run: "-p 4242 --duration 500 ms". Recordings
-// of a merged profile that have equal options have one element.
+// of a merged profile that have equal options have one element. An incomplete rotated recording has one element,
+// too.
 std::vector<std::string> recording_windows(const std::multimap<std::string, std::string>& meta);
 
 // Returns recording_windows() as one text. Empty for a recording of a complete run.

@@ -143,7 +143,7 @@ Result<UniqueFd> open_found(int folder, const std::string& path, const std::stri
   return Error{"cannot read " + shown + ": " + why, "move it elsewhere, or name the profiles one by one"};
 }
 
-Result<std::vector<std::string>> names_in(int folder, const std::string& shown) {
+Result<std::vector<std::string>> names_in(int folder, const std::string& shown, const NameFilter& fits) {
   UniqueFd fd(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const std::unique_ptr<DIR, CloseListing> listing(fd ? ::fdopendir(fd.get()) : nullptr);
   if (listing != nullptr) {
@@ -153,7 +153,7 @@ Result<std::vector<std::string>> names_in(int folder, const std::string& shown) 
   }
   std::vector<std::string> names;
   while (const dirent* const entry = ::readdir(listing.get())) {  // NOLINT(concurrency-mt-unsafe): a stream of our own
-    if (const std::string_view name = entry->d_name; name != "." && name != "..") {
+    if (const std::string_view name = entry->d_name; name != "." && name != ".." && (!fits || fits(name))) {
       names.emplace_back(name);
     }
   }

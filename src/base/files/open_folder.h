@@ -2,7 +2,9 @@
 // symbolic links.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -22,8 +24,9 @@ Result<UniqueFd> open_place(int folder, const std::string& path);
 // symbolic links like open_folder(). `shown` is the file's name in errors.
 Result<UniqueFd> open_found(int folder, const std::string& path, const std::string& shown);
 
-// Returns the names of the entries of an open folder, sorted, without "." and "..".
-Result<std::vector<std::string>> names_in(int folder, const std::string& shown);
+// Returns the names of the entries of an open folder, sorted, without "." and "..". Null: all of them.
+using NameFilter = std::function<bool(std::string_view name)>;
+Result<std::vector<std::string>> names_in(int folder, const std::string& shown, const NameFilter& fits = nullptr);
 
 // Returns the current path of an open file. Empty if the file was removed, or has no path in this mount namespace.
 std::string real_path(int fd);

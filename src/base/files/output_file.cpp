@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/return_if_error.h"
 #include "base/text/hints.h"
+#include "base/text/numbers.h"
 
 namespace gpuprof {
 namespace {
@@ -356,6 +357,35 @@ Status OutputFile::remove() {
   return ::unlinkat(folder_.get(), entry_.c_str(), 0) == 0
              ? Status()
              : failure("cannot remove " + name_, std::strerror(errno), "remove it yourself");
+}
+
+void OutputFile::set_aside_numbered(bool (*is_meant)(int fd)) const {
+  if (!folder_) {
+    return;
+  }
+  const std::string pattern = numbered_name(entry_, "/");  // no file name has a '/'
+  const std::string_view before = std::string_view(pattern).substr(0, pattern.find('/'));
+  const std::string_view after = std::string_view(pattern).substr(before.size() + 1);
+  const auto is_numbered = [&](std::string_view name) {
+    return name.size() >= pattern.size() && name.starts_with(before) && name.ends_with(after) &&
+           whole_number(name.substr(before.size(), name.size() - before.size() - after.size()));
+  };
+  const auto names = names_in(folder_.get(), folder_of(name_), is_numbered);
+  for (const std::string& entry : names ? *names : std::vector<std::string>()) {
+    OutputFile old(UniqueFd(), folder_of(name_) + entry);
+    old.entry_ = entry;
+    old.keep_old_ = true;
+    old.folder_.reset(::fcntl(folder_.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+    const UniqueFd there = open_regular(folder_.get(), entry, O_NOFOLLOW);
+    if (!there || !is_meant(there.get()) || old.is_being_written()) {
+      continue;
+    }
+    Status renamed = old.check_replaceable();
+    renamed = renamed ? old.rotate() : std::move(renamed);
+    if (!renamed) {
+      log::warn(renamed.error().message, renamed.error().hint);
+    }
+  }
 }
 
 void OutputFile::set_owner(uid_t uid, gid_t gid) const {

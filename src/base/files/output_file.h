@@ -53,6 +53,11 @@ class OutputFile {
   // renaming fails, the file keeps its temporary name, which the hint contains. Warns if somebody has moved the file.
   Result<std::string> finish();
 
+  // Renames regular files in the output's folder to NAME.old if they have the output's name with a number in it
+  // (numbered_name()), and if `is_meant` returns true for them. Skips files that a program still writes. Warns if a
+  // file cannot be renamed.
+  void set_aside_numbered(bool (*is_meant)(int fd)) const;
+
   // Removes a regular file that commit() has named. Does nothing if another file has its name now.
   Status remove();
 

@@ -6,7 +6,7 @@
 
 #include "base/exit_status.h"
 #include "base/return_if_error.h"
-#include "base/text/utf8.h"
+#include "cmd/common/options.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -26,27 +26,19 @@ Arguments without_mark(const Arguments& words) {
   return {words.begin() + (!words.empty() && words.front() == "--" ? 1 : 0), words.end()};
 }
 
-Status without_options(const Arguments& words) {
-  const auto option = std::find_if(words.begin(), words.end(),
-                                   [](const std::string& word) { return word.size() > 2 && word.starts_with("--"); });
-  return option == words.end() || *option == "---"
-             ? Status()
-             : check_usage("'" + escaped(*option) + "' is not a profile", "options go before the files");
-}
-
 }  // namespace
 
 Error check_usage(const std::string& message, std::string hint) {
   return {"check: " + message, std::move(hint), kExitUsage};
 }
 
-Result<TwoSides> two_sides_of_files(const Arguments& words) {
+Result<TwoSides> two_sides_of_files(const CLI::App& app, const Arguments& words) {
   auto sides = split_at(words, "--");
   if (!sides) {
     return check_usage("two sides are needed: profiles of old runs, --, profiles of new runs",
                        "gpuprof check old-*.txt -- new-*.txt; --runs K records new profiles");
   }
-  RETURN_IF_ERROR(without_options(words));
+  RETURN_IF_ERROR(check_no_options(app, words));
   return std::move(*sides);
 }
 
@@ -68,8 +60,8 @@ Result<Arguments> one_command(const Arguments& words) {
   return command;
 }
 
-Result<Arguments> files_of_one_side(Arguments words) {
-  RETURN_IF_ERROR(without_options(words));
+Result<Arguments> files_of_one_side(const CLI::App& app, Arguments words) {
+  RETURN_IF_ERROR(check_no_options(app, words));
   std::erase(words, "--");
   return words;
 }

@@ -192,9 +192,7 @@ class Check final : public Command {
     if (arguments_.empty()) {
       return check_usage("nothing to check", "gpuprof check OLD... -- NEW..., or --runs K -- COMMAND --- COMMAND");
     }
-    if (arguments_.front().size() > 1 && arguments_.front().starts_with("-") && arguments_.front() != "--") {
-      return unknown_option(*app_, arguments_.front());
-    }
+    RETURN_IF_ERROR(check_no_options(*app_, {arguments_.front()}));
     if (runs_ > 0 || self_runs_ > 0) {
       return {};  // the arguments are commands, and the checks below are for files
     }
@@ -273,7 +271,7 @@ class Check final : public Command {
   }
 
   Result<int> run_files() {
-    const auto sides = two_sides_of_files(arguments_);
+    const auto sides = two_sides_of_files(*app_, arguments_);
     RETURN_IF_ERROR(sides);
     RunReader reader(stack_options_, opened_);
     auto old_files = named_files(sides->old_words);
@@ -346,7 +344,7 @@ class Check final : public Command {
       side.runs = read_recorded(reader, side.files, side.failures);
       return side;
     }
-    auto names = files_of_one_side(arguments_);
+    auto names = files_of_one_side(*app_, arguments_);
     RETURN_IF_ERROR(names);
     side.files = named_files(*names);
     auto runs = reader.read(side.files);

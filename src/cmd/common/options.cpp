@@ -252,6 +252,20 @@ Error unknown_option(const CLI::App& app, const std::string& given) {
           (similar.empty() ? "" : similar + " ") + app.get_name() + " --help lists the options", kExitUsage};
 }
 
+Status check_no_options(const CLI::App& app, const std::vector<std::string>& words) {
+  const auto option = std::find_if(words.begin(), words.end(), [](const std::string& word) {
+    return word.starts_with('-') && word.find_first_not_of('-') != std::string::npos;
+  });
+  if (option == words.end()) {
+    return {};
+  }
+  const std::string name = option->substr(0, option->find('='));
+  return app.get_option_no_throw(name) == nullptr
+             ? unknown_option(app, *option)
+             : Error{"'" + escaped(name) + "' stands after a file name",
+                     "options go before the files: " + help_parts(app).usage.front(), kExitUsage};
+}
+
 Error unusable_arguments(const CLI::App& app, const CLI::ParseError& error) {
   // The value of an unknown option looks like a positional argument. So report the option, not the value.
   const auto extras = app.get_prefix_command() ? std::vector<std::string>() : app.remaining();

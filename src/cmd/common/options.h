@@ -53,6 +53,10 @@ CLI::Option* expect_percentage(CLI::Option* option, double least, double most);
 // Returns the error for an option that the command does not have. It suggests options with similar names.
 Error unknown_option(const CLI::App& app, const std::string& given);
 
+// Fails if an option is among the words that App::parse() has left to the command as file names. `words` may have the
+// marks "-", "--" and "---".
+Status check_no_options(const CLI::App& app, const std::vector<std::string>& words);
+
 // Returns the error for arguments that App::parse() could not parse.
 Error unusable_arguments(const CLI::App& app, const CLI::ParseError& error);
 

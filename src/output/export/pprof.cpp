@@ -156,12 +156,15 @@ class Pprof {
     put_comments(info);
   }
 
-  // Writes the start and the duration of the shown time window. Writes no duration for a window without an end.
+  // Writes the start and the duration of the shown time window. Writes no duration for a window without an end, and for
+  // estimates, whose sums are those of a longer time than was recorded.
   void put_time(uint64_t start_unix_ns) {
     const auto window = walk_.rows().selected_window();
     if (!window) {
       profile_.number(profile_field::kTimeNanos, start_unix_ns);
-      profile_.number(profile_field::kDurationNanos, std::min<uint64_t>(walk_.rows().window_ns, INT64_MAX));
+      if (!walk_.rows().info.is_estimate()) {
+        profile_.number(profile_field::kDurationNanos, std::min<uint64_t>(walk_.rows().window_ns, INT64_MAX));
+      }
       return;
     }
     const uint64_t most = INT64_MAX - std::min<uint64_t>(start_unix_ns, INT64_MAX);

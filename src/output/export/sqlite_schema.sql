@@ -7,7 +7,8 @@ PRAGMA user_version = 1;  -- of this schema
 -- each loss or gap. With export's --from and --to also window.from_ns and window.to_ns.
 CREATE TABLE meta (key TEXT NOT NULL, value TEXT NOT NULL);
 
-CREATE TABLE losses (reason TEXT NOT NULL, count INTEGER NOT NULL);  -- data that is missing from the profile
+-- Data that is missing from the profile. With --max-overhead: only from its windows.
+CREATE TABLE losses (reason TEXT NOT NULL, count INTEGER NOT NULL);
 
 CREATE TABLE frames (
   id INTEGER PRIMARY KEY,

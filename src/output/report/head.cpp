@@ -75,6 +75,7 @@ void print_losses(const ProfileInfo& info, Page& page) {
       launches > profile::lost_gpu_work(info.losses, 0)) {  // `record` says the same
     text.append(text.empty() ? "" : ", ").append("the GPU work of ").append(counted_text(launches, "launch"));
   }
+  text.append(text.empty() ? "" : in_windows(info));
   if (!info.complete) {
     text.append(text.empty() ? "" : ", ").append("the end: the profile is cut short");
   }
@@ -142,7 +143,7 @@ std::string samples_line(const Summary& summary) {
   if (summary.recorded_samples == 0) {
     return no_samples_text(summary.info);
   }
-  std::string line = counted_text(summary.recorded_samples, "stall sample");
+  std::string line = counted_text(summary.recorded_samples, "stall sample") + in_windows(summary.info);
   if (summary.estimated > 0) {
     line += ", " + percent_text(summary.estimated, summary.recorded_samples) + " of them attributed by estimate";
   }

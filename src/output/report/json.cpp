@@ -217,7 +217,7 @@ void put_optional(const Summary& summary, JsonObject& object, TextStream& stream
     object.key("coverage_percent") += percent_digits_down(covered.with_stack, covered.all(), 4);
     json_counts(summary.info.coverage, object.key("coverage"));
     object.number("unsampled", summary.info.unsampled);
-    object.number("lost_gpu_work", profile::scaled(covered.lost, summary.info.record_scale));
+    object.number("lost_gpu_work", covered.lost);
   }
 }
 

@@ -151,7 +151,20 @@ Result<Injection> attach_by_injection(const TracedIdentity& who,
   return inject({who, std::string(library.file_name), library.bytes, channel.socket, channel.token, channel.stop});
 }
 
-Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
+Status attach_probes(const std::vector<LaunchProbe>& probes, uint32_t pid, StackEngine& engine) {
+  for (uint32_t index = 0; index < probes.size(); ++index) {
+    if (pending_stop() != 0) {
+      return Error{"gpuprof was ended by a signal", ""};
+    }
+    // The path through the descriptor also works for files in containers, and for files that were replaced after being
+    // mapped.
+    const std::string path = "/proc/self/fd/" + std::to_string(probes[index].file->fd.get());
+    RETURN_IF_ERROR(engine.attach_function(path, probes[index].file_offset, pid, index));
+  }
+  return {};
+}
+
+Result<std::vector<LaunchProbe>> attach_launch_functions(uint32_t pid,
                                                          const std::vector<std::unique_ptr<backend::Backend>>& backends,
                                                          StackEngine& engine) {
   if (::kill(static_cast<pid_t>(pid), 0) != 0) {
@@ -169,21 +182,17 @@ Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
   }
 
   engine.on_process(maps);
-  std::vector<std::string> attached;
+  std::vector<LaunchProbe> probes;
   for (const ProbePoint& point : points) {
-    // The path through the descriptor also works for files in containers, and for files that were replaced after being
-    // mapped.
-    const std::string path = "/proc/self/fd/" + std::to_string(point.file->fd.get());
-    const auto index = static_cast<uint32_t>(attached.size());
-    RETURN_IF_ERROR(engine.attach_function(path, point.file_offset, pid, index));
-    attached.emplace_back(point.symbol);
-    log::debug("probing " + attached.back() + " in " + point.file->path);
+    probes.push_back({std::string(point.symbol), point.file, point.file_offset});
+    log::debug("probing " + probes.back().function + " in " + point.file->path);
   }
-  if (attached.empty()) {
+  if (probes.empty()) {
     return Error{"process " + std::to_string(pid) + " has no launch function that can be probed",
                  "attach once it has loaded its GPU runtime, or start it with gpuprof record -- COMMAND"};
   }
-  return attached;
+  RETURN_IF_ERROR(attach_probes(probes, pid, engine));
+  return probes;
 }
 
 }  // namespace gpuprof::record

@@ -35,8 +35,10 @@ class BpfEngine final : public StackEngine {
     function_ = bpf_object__find_program_by_name(object_.get(), "on_launch_function");
     losses_fd_ = map_fd("losses");
     known_stacks_fd_ = map_fd("known_stacks");
+    counted_fd_ = map_fd("counted");
     ring_.reset(ring_buffer__new(map_fd("events"), &BpfEngine::on_event, this, nullptr));
-    if (!ring_ || probe_ == nullptr || function_ == nullptr || losses_fd_ < 0 || known_stacks_fd_ < 0) {
+    if (!ring_ || probe_ == nullptr || function_ == nullptr || losses_fd_ < 0 || known_stacks_fd_ < 0 ||
+        counted_fd_ < 0) {
       return Error{"cannot set up the BPF ring buffer", "gpuprof doctor shows what this kernel offers"};
     }
     if (walk_ == BpfWalk::tables) {
@@ -88,7 +90,14 @@ class BpfEngine final : public StackEngine {
   }
 
   Status attach_function(const std::string& path, uint64_t file_offset, uint32_t pid, uint32_t function) override {
-    return attach(function_, path, file_offset, static_cast<pid_t>(pid), function);
+    return pid == 0 ? attach(function_, path, file_offset, -1, function | GPUPROF_BPF_CHILDREN)
+                    : attach(function_, path, file_offset, static_cast<pid_t>(pid), function);
+  }
+
+  bool count_child(uint32_t pid, bool wanted) override {
+    const uint8_t value = 1;
+    return wanted ? bpf_map_update_elem(counted_fd_, &pid, &value, BPF_ANY) == 0
+                  : bpf_map_delete_elem(counted_fd_, &pid) == 0;
   }
 
   void drain(StackSink& sink) override {
@@ -192,6 +201,7 @@ class BpfEngine final : public StackEngine {
   bpf_program* function_ = nullptr;
   int losses_fd_ = -1;
   int known_stacks_fd_ = -1;
+  int counted_fd_ = -1;
   size_t drained_bytes_ = 0;
   StackSink* sink_ = nullptr;
 };

@@ -68,8 +68,10 @@ class StackEngine : public ProcessListener {
   virtual Status attach_library(const std::string& path) = 0;
 
   // Walks a stack at each call of the function at `file_offset` of `path` in process `pid`. Then passes `function` to
-  // on_counted_launch().
+  // on_counted_launch(). `pid` 0: in all processes of count_child().
   virtual Status attach_function(const std::string& path, uint64_t file_offset, uint32_t pid, uint32_t function) = 0;
+  // Counts the launches of a process from now on, or no longer. Returns false if too many are counted.
+  virtual bool count_child(uint32_t pid, bool wanted) = 0;
 
   virtual void drain(StackSink& sink) = 0;
   [[nodiscard]] virtual StackLosses losses() const = 0;

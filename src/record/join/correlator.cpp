@@ -182,6 +182,18 @@ void Correlator::on_launch_stack(const LaunchStack& launch) {
   });
 }
 
+void Correlator::on_counted_process(uint32_t pid, const std::shared_ptr<ProcessGuard>& guard) {
+  if (producers_.processes().knows(pid)) {
+    producers_.processes().forget(pid);  // an earlier child had the pid
+  }
+  producers_.processes().on_process(pid, guard);
+  producers_.on_attached(pid);
+}
+
+void Correlator::prepare_counted(uint32_t pid) {
+  producers_.processes().by_pid(pid);
+}
+
 void Correlator::on_counted_launch(uint32_t function, const LaunchStack& launch) {
   if (!producers_.is_attached_to(launch.pid) || !windows_.is_open()) {
     return;

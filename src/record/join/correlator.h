@@ -75,6 +75,11 @@ class Correlator final : public backend::EventSink, public StackSink {
   void on_launch_stack(const LaunchStack& launch) override;
   void on_counted_launch(uint32_t function, const LaunchStack& launch) override;
 
+  // From now on, the launches of this process are counted. It is a child of the attached process.
+  void on_counted_process(uint32_t pid, const std::shared_ptr<ProcessGuard>& guard);
+  // Reads the mappings of such a process, so that the stack engine can prepare for its first launch.
+  void prepare_counted(uint32_t pid);
+
   void open_window(uint64_t at, uint64_t weight = 1) { windows_.open(at, weight); }
   void close_window(uint64_t at) { windows_.close(at); }
 

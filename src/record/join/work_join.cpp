@@ -156,6 +156,7 @@ void WorkJoin::count(const Source& source, const WorkEvent& event, const WorkKey
     Estimated& process = totals.estimated[source.process()];
     process.gpu_records += event.weight;
     process.gpu_ns += event.duration() * event.weight;
+    process.with_stack += key.stack != 0 ? event.weight : 0;
   }
   const bool is_unknown = !event.site.unsampled && (launch == nullptr || launch->orphan);
   if (is_unknown && parts_.launches.is_before_attach(source, event.site)) {

@@ -61,7 +61,11 @@ bool Source::knows_range(uint32_t range) const {
   return true;
 }
 
-Producers::Producers(uint32_t attach_pid, MemoryBudget* memory) : attach_pid_(attach_pid), memory_(memory) {}
+Producers::Producers(uint32_t attach_pid, MemoryBudget* memory) : memory_(memory) {
+  if (attach_pid != 0) {
+    attached_.insert(attach_pid);
+  }
+}
 
 Source* Producers::find(backend::SourceId id) {
   return sources_.find(id);

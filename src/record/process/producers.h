@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -80,8 +81,10 @@ class Producers {
   [[nodiscard]] Source* find(backend::SourceId id);  // null if the source has ended or is unknown
   // Any process can map the injection library and call its probe, so callers must check that a process belongs to this
   // recording.
-  [[nodiscard]] bool is_recorded(uint32_t pid) const { return pid == attach_pid_ || processes_.knows(pid); }
-  [[nodiscard]] bool is_attached_to(uint32_t pid) const { return pid == attach_pid_; }
+  [[nodiscard]] bool is_recorded(uint32_t pid) const { return is_attached_to(pid) || processes_.knows(pid); }
+  [[nodiscard]] bool is_attached_to(uint32_t pid) const { return attached_.contains(pid); }
+  // Call it for a child of the process of record -p whose launches are counted, too.
+  void on_attached(uint32_t pid) { attached_.insert(pid); }
   [[nodiscard]] NameIndex thread_name(uint32_t pid, uint32_t tid) const { return threads_.find(pid, tid); }
   profile::RangeId range(Source& source, uint32_t id);
 
@@ -113,7 +116,7 @@ class Producers {
  private:
   bool make_device(Source& source, const Source::Device& device, bool last);
 
-  uint32_t attach_pid_;
+  std::unordered_set<uint32_t> attached_;  // the process of record -p, and those of its children that are counted
   MemoryBudget* memory_;
   NameTable names_{NameTable::kMaxBytes, memory_};
   RangeTable ranges_{memory_};

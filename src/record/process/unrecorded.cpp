@@ -140,9 +140,9 @@ UnrecordedProcesses::UnrecordedProcesses(std::vector<ExpectedLibrary> libraries,
       proc_(std::move(proc)),
       own_program_(link_text(AT_FDCWD, (proc_ + "/self/exe").c_str())) {}
 
-void UnrecordedProcesses::look(uint64_t now_ns, const IsConnected& is_connected) {
+bool UnrecordedProcesses::look(uint64_t now_ns, const IsConnected& is_connected) {
   if (now_ns < next_ns_) {
-    return;
+    return false;
   }
   // CPU time, because a busy machine may stop this thread for long: programs that end soon would not be seen.
   const uint64_t cpu_before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -164,6 +164,7 @@ void UnrecordedProcesses::look(uint64_t now_ns, const IsConnected& is_connected)
   }
   std::erase_if(known_, [](const auto& entry) { return !entry.second.seen; });
   next_ns_ = now_ns + std::max(kFirstIntervalNs, kShareOfTime * (clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_before));
+  return true;
 }
 
 std::vector<pid_t> UnrecordedProcesses::descendants(uint64_t until) const {
@@ -186,7 +187,11 @@ void UnrecordedProcesses::examine(pid_t pid, uint64_t now_ns, const IsConnected&
   if (!process.folder || (process.program.empty() ? !unreadable : process.program == own_program_)) {
     return;
   }
-  Known& known = known_[pid];
+  const auto [entry, is_first] = known_.try_emplace(pid);
+  Known& known = entry->second;
+  if (is_first && attached_ && count_child_) {
+    count_child_(pid, false);
+  }
   known.seen = true;
   bool is_new = false;
   if (known.interval_ns != 0 && known.program == process.program) {
@@ -238,7 +243,10 @@ void UnrecordedProcesses::check(const Process& process, const IsConnected& is_co
     // The library is loaded, so a missing variable means that the program has overwritten its environment, for example
     // to set its title. If only the socket's variable is missing, a wrapper has dropped it.
     const bool is_overwritten = !has_variable(*variables, library.variable, "");
-    if (ours && (is_connected(process.pid) || is_overwritten || has_variable(*variables, GPUPROF_ENV_SOCKET, ""))) {
+    if (attached_ && count_child_ && count_child_(process.pid, true)) {
+      findings_.erase({process.pid, process.program, library.backend});
+    } else if (ours &&
+               (is_connected(process.pid) || is_overwritten || has_variable(*variables, GPUPROF_ENV_SOCKET, ""))) {
       findings_.erase({process.pid, process.program, library.backend});
     } else {
       set(process, library.backend, missing(process, library, vendor, *variables));

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "backend/backend.h"
@@ -38,14 +39,20 @@ std::vector<ExpectedLibrary> attached_libraries(const backend::Backends& chosen)
 class UnrecordedProcesses {
  public:
   using IsConnected = std::function<bool(pid_t)>;
+  // Counts the launches of a child of an attached process. Called when the child is new (`uses_library` is false), and
+  // when it has mapped a vendor's library. Returns whether they are counted.
+  using CountChild = std::function<bool(pid_t, bool uses_library)>;
 
   // Examines the descendants of `root`. `devices`: also report a process that uses a GPU device, but no known vendor
   // library.
   UnrecordedProcesses(std::vector<ExpectedLibrary> libraries, pid_t root, bool devices, std::string proc = "/proc");
 
+  void count_children(CountChild count) { count_child_ = std::move(count); }
+
   // Examines the descendants if it is time: at most every 20 ms, and for at most 1/100 of the time. The pause between
   // two checks of a process grows from 20 ms to 250 ms. A process that ends before its check is missed.
-  void look(uint64_t now_ns, const IsConnected& is_connected);
+  // Returns whether it was time.
+  bool look(uint64_t now_ns, const IsConnected& is_connected);
 
   // Returns one message for each reason. `nothing_recorded`: also returns reasons that are only probable.
   [[nodiscard]] std::vector<Error> messages(bool nothing_recorded) const;
@@ -78,6 +85,7 @@ class UnrecordedProcesses {
   bool attached_;
   std::string proc_;
   std::string own_program_;
+  CountChild count_child_;
   std::unordered_map<pid_t, Known> known_;
   std::map<Key, Finding> findings_;
   uint64_t next_ns_ = 0;

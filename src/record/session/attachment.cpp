@@ -6,6 +6,7 @@
 #include "base/text/hints.h"
 #include "record/attach/inject_checks.h"
 #include "record/attach/traced_identity.h"
+#include "record/process/ancestry.h"
 #include "record/session/local_sources.h"
 #include "record/session/timing.h"
 #include "record/signals.h"
@@ -83,11 +84,11 @@ Status Attachment::count(const Error& why, const SessionOptions& options, const 
     stacks = std::move(*counting);
     channel.set_stacks(false, false);
   }
-  auto functions = attach_launch_functions(pid_, backends, *stacks.engine);
-  if (!functions) {
-    return std::move(functions).error();
+  auto probes = attach_launch_functions(pid_, backends, *stacks.engine);
+  if (!probes) {
+    return std::move(probes).error();
   }
-  functions_ = std::move(*functions);
+  probes_ = std::move(*probes);
   counts_only_ = why.message;
   log::warn("launches are only counted, without GPU times: " + why.message, why.hint);
   if (const std::string ignored = without_library(options, LocalSources::are_in(backends)); !ignored.empty()) {
@@ -95,6 +96,66 @@ Status Attachment::count(const Error& why, const SessionOptions& options, const 
               "start the program with gpuprof record -- COMMAND");
   }
   return {};
+}
+
+std::vector<std::string> Attachment::functions() const {
+  std::vector<std::string> names;
+  for (const LaunchProbe& probe : probes_) {
+    names.push_back(probe.function);
+  }
+  return names;
+}
+
+bool Attachment::count_child(pid_t pid, bool uses_library, Correlator& correlator, StackEngine* engine) {
+  if (probes_.empty() || engine == nullptr || !guard_) {
+    return false;
+  }
+  const auto id = static_cast<uint32_t>(pid);
+  if (uses_library) {
+    const auto child = children_.find(pid);
+    if (child == children_.end() || child->second->state() != ProcessGuard::State::same) {
+      engine->count_child(id, false);  // it has other rights now, or has ended
+      log::debug("not counting child process " + std::to_string(pid));
+      return false;
+    }
+    correlator.prepare_counted(id);
+    return true;
+  }
+  if (!can_count_children_) {
+    const Status probed = attach_probes(probes_, 0, *engine);
+    can_count_children_ = probed.ok();
+    if (!probed) {
+      log::warn("launches of child processes are not counted: " + probed.error().message, probed.error().hint);
+    }
+  }
+  if (!*can_count_children_) {
+    return false;
+  }
+  // The guard comes first: as long as its process lives, no other one has the pid.
+  auto guard = ProcessGuard::of_process(pid);
+  if (!guard || guard->credentials().uid != guard_->credentials().uid ||
+      !descends_from(pid, static_cast<pid_t>(pid_)) || guard->has_ended()) {
+    return false;
+  }
+  auto child = std::make_shared<ProcessGuard>(std::move(*guard));
+  correlator.on_counted_process(id, child);
+  engine->expect_process(id, true);
+  if (!engine->count_child(id, true)) {
+    return false;
+  }
+  log::debug("counting the launches of child process " + std::to_string(pid));
+  children_.insert_or_assign(pid, std::move(child));
+  return true;
+}
+
+void Attachment::leave_ended_children(StackEngine* engine) {
+  std::erase_if(children_, [engine](const auto& child) {
+    const bool ended = child.second->has_ended();
+    if (ended && engine != nullptr) {
+      engine->count_child(static_cast<uint32_t>(child.first), false);
+    }
+    return ended;
+  });
 }
 
 ExpectedCallers Attachment::expected_callers(const std::optional<TargetUser>& user) const {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "backend/backend.h"
@@ -14,6 +15,7 @@
 #include "base/result.h"
 #include "record/attach/attach.h"
 #include "record/ipc/channel.h"
+#include "record/join/correlator.h"
 #include "record/session.h"
 #include "record/session/poll_iteration.h"
 #include "record/stack_choice.h"
@@ -44,7 +46,14 @@ class Attachment {
   // Returns one line that says why launches are only counted. Empty: GPU times are recorded, too.
   [[nodiscard]] const std::string& counts_only() const { return counts_only_; }
   // Returns the names of the functions whose calls are counted as launches.
-  [[nodiscard]] const std::vector<std::string>& functions() const { return functions_; }
+  [[nodiscard]] std::vector<std::string> functions() const;
+
+  // Also counts the launches of a child, if launches are counted. Call it when the child is new, with `uses_library`
+  // false. Call it again when the child has mapped a vendor's library. Returns whether the child's launches are
+  // counted.
+  bool count_child(pid_t pid, bool uses_library, Correlator& correlator, StackEngine* engine);
+  // Call it often, because the pid of a child that has ended may be given to another process.
+  void leave_ended_children(StackEngine* engine);
 
   void leave(PollIteration& iteration) const;
 
@@ -60,7 +69,10 @@ class Attachment {
   std::shared_ptr<ProcessGuard> guard_;
   std::optional<Injection> injection_;
   std::string counts_only_;
-  std::vector<std::string> functions_;
+  std::vector<LaunchProbe> probes_;
+  // Whether the launch functions are probed in all processes, for the children. nullopt: there was no child yet.
+  std::optional<bool> can_count_children_;
+  std::unordered_map<pid_t, std::shared_ptr<ProcessGuard>> children_;  // whose launches are counted
   bool said_not_connected_ = false;
 };
 

@@ -36,9 +36,12 @@ Status ProfileOutput::open(const std::string& name, const std::optional<TargetUs
   return {};
 }
 
-void ProfileOutput::take_name() {
+void ProfileOutput::take_name(bool rotates) {
   if (const Status named = file_->commit(); !named) {
     log::warn(named.error().message, named.error().hint);
+  }
+  if (rotates) {
+    file_->set_aside_numbered(is_rotated_part);
   }
 }
 

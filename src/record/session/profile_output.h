@@ -29,7 +29,8 @@ class ProfileOutput {
   // `must_be_file`: fails for a pipe or a device.
   Status open(const std::string& name, const std::optional<TargetUser>& owner, bool must_be_file);
   // Gives the file its name. If that fails, finishing the file at the end of the recording tries again.
-  void take_name();
+  // `rotates`: also renames the numbered files of an earlier rotation.
+  void take_name(bool rotates);
   // `live` receives all records that are written; it may be null. `recent`: null if the profile keeps everything.
   void begin(const backend::Backends& backends, LiveSums* live, std::unique_ptr<RecentFiles> recent);
 

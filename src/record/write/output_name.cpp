@@ -12,6 +12,7 @@
 #include <string_view>
 #include <variant>
 
+#include "base/text/numbers.h"
 #include "profile/reader.h"
 #include "profile/records.h"
 #include "record/process/rank.h"
@@ -135,6 +136,17 @@ bool is_without_gpu_work(int fd) {
 }
 
 }  // namespace
+
+bool is_rotated_part(int fd) {
+  constexpr size_t kMostHead = 512;  // the lines `recording` and `recording.rotation` come first
+  constexpr std::string_view kKey = "\nMETA;recording.rotation;";
+  std::array<char, kMostHead> bytes{};
+  const ssize_t count = ::pread(fd, bytes.data(), bytes.size(), 0);
+  const std::string_view head(bytes.data(), static_cast<size_t>(std::max<ssize_t>(count, 0)));
+  const size_t at = head.find(kKey);
+  const size_t end = at == std::string_view::npos ? at : head.find('\n', at + kKey.size());
+  return end != std::string_view::npos && whole_number(head.substr(0, end).substr(head.rfind(' ', end) + 1));
+}
 
 Result<OutputFile> open_profile_file(const std::string& pattern) {
   const auto name = expand_output_name(pattern);

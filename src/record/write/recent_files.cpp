@@ -39,8 +39,7 @@ RecentFiles::RecentFiles(const Options& options, uint64_t start_ns, uint64_t int
 ProfileSink::Recent RecentFiles::for_sink(std::shared_ptr<MemoryBudget> memory) const {
   // A rotation drops rows when they have been written.
   const uint64_t last_ns = options_.rotate_ns == 0 ? options_.last_ns + kWaitNs : UINT64_MAX;
-  const std::string option = options_.rotate_ns == 0 ? "--last " + duration_text(options_.last_ns)
-                                                     : "--rotate " + duration_text(options_.rotate_ns);
+  const std::string option = "--last " + duration_text(options_.last_ns);
   return {std::make_unique<RecentRows>(start_ns_, interval_ns_, last_ns, option, std::move(memory)), options_.range};
 }
 

@@ -15,6 +15,7 @@ namespace {
 namespace p = gpuprof::profile;
 
 constexpr std::string_view kWindowKey = "recording.window";
+constexpr std::string_view kRotationKey = "recording.rotation";
 
 template <typename... R>
 bool is_any_of(const p::Record& record) {
@@ -33,7 +34,7 @@ void RecentRows::add(const p::Record& record, std::string_view line, uint64_t no
     return;
   }
   if (const auto* meta = std::get_if<p::Meta>(&record); meta != nullptr && meta->key == "recording") {
-    recording_ = line;
+    recording_ = meta->value;
     return;
   } else if (meta != nullptr && meta->key == kWindowKey) {
     window_ = meta->value;
@@ -154,17 +155,28 @@ void RecentRows::charge_gaps(const Rewrite& order, const std::vector<p::Window>&
   }
 }
 
+// Returns the end of a file of a rotation, as META recording.rotation has it.
+std::string RecentRows::end_of(const Rewrite& order) const {
+  if (order.until_ns != UINT64_MAX) {
+    return std::to_string(slice_of(order.until_ns) * interval_ns_);
+  }
+  return order.is_complete ? "end" : "-";
+}
+
 void RecentRows::write(Rewrite& order, std::string& text) const {
   const uint64_t first = std::max(first_, slice_of(order.from_ns));
   const auto end = order.until_ns == UINT64_MAX ? slices_.end() : slices_.lower_bound(slice_of(order.until_ns));
+  const bool is_rotated = !order.recording.empty();
   p::format_header(text);
-  if (order.recording.empty()) {
-    text += recording_;
-  } else {
-    p::format_line(p::Meta{"recording", order.recording}, text);
+  if (const std::string& id = is_rotated ? order.recording : recording_; !id.empty()) {
+    p::format_line(p::Meta{"recording", id}, text);
+  }
+  if (is_rotated) {
+    p::format_line(p::Meta{kRotationKey, recording_ + " " + std::to_string(first * interval_ns_) + " " + end_of(order)},
+                   text);
   }
   text += definitions_;
-  const bool is_part = first > 0 || order.until_ns != UINT64_MAX;
+  const bool is_part = !is_rotated && (first > 0 || order.until_ns != UINT64_MAX);
   if (const std::string window = window_ + (is_part && !window_.empty() ? " " : "") + (is_part ? option_ : "");
       !window.empty()) {
     p::format_line(p::Meta{kWindowKey, window}, text);

@@ -29,7 +29,7 @@ struct Rewrite {
   bool is_swept = true;     // busy and idle times are complete up to `until_ns`
   bool is_complete = true;  // write WINDOW and END lines; false: later lines follow in this file
   bool forgets = false;     // drop the rows before `until_ns` after they have been written
-  std::string recording;    // value of META recording; empty: that of the complete recording
+  std::string recording;    // value of META recording of a file of a rotation; empty: that of the complete recording
 
   // The writer thread sets these. `written` comes last, with release order.
   Status status;
@@ -42,7 +42,7 @@ struct Rewrite {
 class RecentRows {
  public:
   // `start_ns` and `interval_ns` are those of the profile's META lines. Keeps at least the last `last_ns`. Files that
-  // lack rows say so by `option` in META recording.window.
+  // lack rows say so by `option` in META recording.window, files of a rotation by META recording.rotation.
   RecentRows(uint64_t start_ns, uint64_t interval_ns, uint64_t last_ns, std::string option,
              std::shared_ptr<MemoryBudget> memory)
       : start_ns_(start_ns),
@@ -78,6 +78,7 @@ class RecentRows {
   };
 
   [[nodiscard]] uint64_t slice_of(uint64_t ns) const { return ns <= start_ns_ ? 0 : (ns - start_ns_) / interval_ns_; }
+  [[nodiscard]] std::string end_of(const Rewrite& order) const;
   [[nodiscard]] KnownWork known(profile::WorkId id) const;
   void count(const profile::Record& record, Slice& slice) const;
   [[nodiscard]] std::vector<profile::Window> windows_of(const Rewrite& order) const;
@@ -89,7 +90,7 @@ class RecentRows {
   uint64_t last_ns_;
   std::string option_;
   std::shared_ptr<MemoryBudget> memory_;
-  std::string recording_;  // META recording
+  std::string recording_;  // value of META recording
   std::string window_;     // value of META recording.window
   std::string definitions_;
   std::vector<KnownWork> works_;                           // index: WORK id

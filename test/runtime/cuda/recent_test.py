@@ -71,6 +71,28 @@ class Recent(rig.RuntimeTest):
         merged = os.path.join(self.folder, "merged")
         self.gpuprof("merge", "-o", merged, *files)
         self.assertEqual(rig.Profile(merged).end()["gpu_ns"], made["total_ns"])
+        # All files together are one complete recording. A part says which time it has.
+        self.assertNotIn("only a part", self.gpuprof("report", "-i", merged))
+        self.assertIn("only a part of the program's run: --rotate, from 0s to 1s (missing: from 1s on)",
+                      self.gpuprof("report", "--width", "200", "-i", self.numbered(1)))
+        self.gpuprof("merge", "-o", merged, *(path for path in files if path != self.numbered(1)))
+        self.assertIn("recorded only a part of the program's run: --rotate, from 1s on (missing: from 0s to 1s)",
+                      self.gpuprof("report", "--width", "200", "-i", merged))
+
+    def test_files_of_an_earlier_rotation_are_set_aside(self):
+        recorder = self.start(["--rotate", "1s"], "--launches", "100000")
+        self.wait_for_file(3)
+        recorder.send_signal(signal.SIGINT)
+        recorder.communicate(timeout=30)
+        others = {self.numbered(77): "not a part", self.numbered("3b"): "no number"}
+        for path, text in others.items():
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        recorder = self.start(["--rotate", "1s"], "--launches", "100")
+        recorder.communicate(timeout=30)
+        self.assertTrue(all(os.path.exists(self.numbered(number) + ".old") for number in (1, 2, 3)), os.listdir(self.folder))
+        self.assertEqual(set(glob.glob(os.path.join(self.folder, "*.txt"))), {self.profile_path, *others})
+        self.assertNotIn("only a part", self.gpuprof("report", "-i", self.profile_path))
 
     def test_old_files_are_removed_but_no_file_of_another(self):
         recorder = self.start(["--rotate", "1s", "--keep", "1"], "--launches", "100000")

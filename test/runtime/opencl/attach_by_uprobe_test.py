@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests record -p with uprobes: launches of a running process are counted per stack, without an injected library."""
 
+import json
 import os
 import signal
 import subprocess
@@ -20,21 +21,55 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
-# Its child is another program that loads OpenCL.
-WITH_CHILD = """
+# Its children are another program that loads OpenCL, and a fork. Each launches when a line arrives, so that gpuprof can
+# find it before.
+WITH_CHILDREN = """
+import os, subprocess, sys
+import pyopencl
+pyopencl.get_platforms()
+print("ready", flush=True)
+sys.stdin.readline()
+subprocess.run([sys.executable, "-c", sys.argv[2], sys.argv[1]], check=True)
+if os.fork() == 0:
+    exec(sys.argv[2])
+    sys.stdout.flush()
+    os._exit(0)
+sys.exit(os.wait()[1])
+"""
+# Its child belongs to another user.
+WITH_OTHER_USER = """
 import subprocess, sys
 import pyopencl
 pyopencl.get_platforms()
 print("ready", flush=True)
 sys.stdin.readline()
-sys.exit(subprocess.run([sys.argv[1], "--launches", "3000"], stdout=subprocess.DEVNULL).returncode)
+sys.exit(subprocess.run([sys.executable, "-c", sys.argv[1]], user=65534, group=65534, extra_groups=[], cwd="/").returncode)
+"""
+OTHER_USER = """
+import os, sys
+import pyopencl
+pyopencl.get_platforms()
+print(os.getpid(), flush=True)
+sys.stdin.readline()
+"""
+LAUNCHING = """
+import os, runpy, sys
+print(os.getpid(), flush=True)
+sys.stdin.readline()
+sys.argv = [sys.argv[1]]
+runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
+def text_of(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
 class Attach(rig.RuntimeTest):
-    def attach(self, pid, profile):
-        recorder = subprocess.Popen([rig.GPUPROF, "record", "--timeline", "-p", str(pid), "-o", profile],
-                                    stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    def attach(self, pid, profile, *options, stderr=subprocess.PIPE):
+        recorder = subprocess.Popen([rig.GPUPROF, "record", "--timeline", *options, "-p", str(pid), "-o", profile],
+                                    stdin=subprocess.DEVNULL, stderr=stderr, text=True)
         # Waits for the profile's final name: the profile gets it once the probes are set.
         self.assertTrue(rig.wait_for(lambda: os.path.exists(profile) or recorder.poll() is not None))
         return recorder
@@ -64,17 +99,54 @@ class Attach(rig.RuntimeTest):
         self.assertIn("warning: no effect without gpuprof's library in the process: --timeline\n", stderr)
 
     @rig.requires("opencl", "pyopencl", "ebpf")
-    def test_a_child_that_is_not_recorded_is_named(self):
-        with tempfile.TemporaryDirectory() as scratch:
-            target = subprocess.Popen([rig.pyopencl_python(), "-c", WITH_CHILD, rig.EXAMPLE], stdin=subprocess.PIPE,
-                                      stdout=subprocess.PIPE, text=True)
-            self.assertEqual(target.stdout.readline(), "ready\n")
-            recorder = self.attach(target.pid, os.path.join(scratch, "attached.txt"))
-            target.communicate("go\n", timeout=120)
-            _, stderr = recorder.communicate(timeout=60)
-        self.assertEqual((target.returncode, recorder.returncode), (0, 0), stderr)
-        self.assertRegex(stderr, r"warning: process \d+ \(example_opencl\) is a child of the recorded process and has loaded "
-                                 r"libOpenCL\.so\.1\S*, but opencl records nothing of it\n")
+    def test_launches_of_children_are_counted(self):
+        with tempfile.TemporaryDirectory() as scratch, open(os.path.join(scratch, "stderr"), "w+", encoding="utf-8") as log:
+            path = os.path.join(scratch, "attached.txt")
+            target = subprocess.Popen(
+                [rig.pyopencl_python(), "-u", "-c", WITH_CHILDREN, rig.PYTHON_EXAMPLE, LAUNCHING], stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, bufsize=0)
+            self.assertEqual(target.stdout.readline(), b"ready\n")
+            recorder = self.attach(target.pid, path, "-v", stderr=log)
+            target.stdin.write(b"go\n")
+            expected = {}
+            for _ in range(2):  # the child that executes a program, and the forked one
+                pid = int(target.stdout.readline())
+                found = f"counting the launches of child process {pid}\n"
+                self.assertTrue(rig.wait_for(lambda found=found: found in text_of(log.name)), text_of(log.name))
+                # The same program, but no child of the recorded process.
+                subprocess.run([rig.EXAMPLE, "--launches", "10"], stdout=subprocess.DEVNULL, check=True)
+                target.stdin.write(b"go\n")
+                lines = [target.stdout.readline().split() for _ in range(3)]
+                expected[pid] = sum(int(line[-1]) for line in lines if line[0] == b"expected")
+            target.communicate(timeout=120)
+            recorder.wait(timeout=60)
+            rows = json.loads(subprocess.run([rig.GPUPROF, "export", "--format", "json", "-i", path],
+                                             capture_output=True, check=True).stdout)["rows"]
+            stderr = text_of(log.name)
+        for pid, launches in expected.items():
+            self.assertGreater(launches, 0)
+            self.assertEqual(sum(row["launches"] for row in rows if row["pid"] == pid and
+                                 "NDRange" in row["name"]), launches, stderr)
+        self.assertEqual({row["pid"] for row in rows}, set(expected), "another process was counted")
+        self.assertNotIn("records nothing of it", stderr)
+
+    @rig.requires("opencl", "pyopencl", "ebpf")
+    def test_a_child_of_another_user_is_not_counted(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root")
+        with tempfile.TemporaryDirectory() as scratch, open(os.path.join(scratch, "stderr"), "w+", encoding="utf-8") as log:
+            target = subprocess.Popen([rig.pyopencl_python(), "-u", "-c", WITH_OTHER_USER, OTHER_USER],
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+            self.assertEqual(target.stdout.readline(), b"ready\n")
+            recorder = self.attach(target.pid, os.path.join(scratch, "attached.txt"), "-v", stderr=log)
+            target.stdin.write(b"go\n")
+            pid = int(target.stdout.readline())
+            refused = f"not counting child process {pid}\n"
+            self.assertTrue(rig.wait_for(lambda: refused in text_of(log.name)), text_of(log.name))
+            target.communicate(b"go\n", timeout=120)
+            recorder.wait(timeout=60)
+            self.assertIn(f"process {pid} (", text_of(log.name))
+            self.assertIn("but opencl records nothing of it", text_of(log.name))
 
     @rig.requires("ebpf")
     def test_a_process_without_opencl_is_refused(self):

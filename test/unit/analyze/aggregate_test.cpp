@@ -213,9 +213,30 @@ TEST_CASE("failed calls of weighted windows are scaled as their table, and so ar
   const Aggregate rows = aggregate_text(text, {.host = true});
   CHECK(rows.info.failures.at("cudaStreamSynchronize") == 10 + 5);
   CHECK(rows.host_total.count == 10 + 5);
-  CHECK(rows.info.record_scale == 1.25);
   CHECK(rows.info.gpu_records == 100);
   CHECK(rows.info.covered.percent_text() == "75.00%");
+}
+
+// Process 1 made twice as many launches as its windows stand for, process 2 three times as many.
+const std::string kTwoScales =
+    kAggregateBase +
+    "META;start_ns;0\nMETA;interval_ns;1000000000\nMETA;budget.max_overhead_percent;1\n"
+    "PROCESS;2;200;1;5;1;0;0;0\nWORK;8;2;7;0;0;0;0;0;1;0;kernel;3;0\nWINDOW;10;30;8\n"
+    "GPU;0;1;10;100;10;10;0;7;0\nGPU;1;8;20;200;10;10;0;9;0\n"
+    "COVERAGE;1;represented;20\nCOVERAGE;1;weighted;10\nCOVERAGE;1;without_launch;2\n"
+    "COVERAGE;2;represented;60\nCOVERAGE;2;weighted;20\nCOVERAGE;2;without_stack;20\nCOVERAGE;2;without_launch;1\n";
+
+TEST_CASE("counts of a complete recording are scaled by process, also if a time window has only one of them") {
+  for (const auto& window : {std::optional<TimeWindow>(), std::optional(TimeWindow{0, 1'000'000'000})}) {
+    const Aggregate rows = aggregate_text(kTwoScales, {.queue = true, .window = window});
+    CHECK(rows.total.count == (window ? 20 : 80));
+    CHECK(rows.queue_total_ns == (window ? 14 : 14 + 27));
+    CHECK(rows.info.gpu_records == 20 + 60);
+    CHECK(rows.info.with_stack == 20);
+    CHECK(rows.info.covered.percent_text() == "25.00%");
+    CHECK(rows.info.represented_records(profile::CoverageCount::without_stack) == 60);
+    CHECK(rows.info.represented_records(profile::CoverageCount::without_launch) == 2 * 2 + 3);
+  }
 }
 
 TEST_CASE("lost work of weighted windows counts as much as recorded work") {
@@ -224,6 +245,21 @@ TEST_CASE("lost work of weighted windows counts as much as recorded work") {
                                         "COVERAGE;1;launches;40\nCOVERAGE;1;matched;10\nCOVERAGE;1;without_record;30\n"
                                         "COVERAGE;1;represented;100\nCOVERAGE;1;weighted;80\n");
   CHECK(rows.info.covered.percent_text() == "25.00%");
+}
+
+TEST_CASE("each process of a merged profile gives its own weight to its lost work") {
+  // Process 1 matched 10 of 1000 launches, so each of its losses stands for 100. All of process 2 was recorded.
+  const std::string text = kAggregateBase +
+                           "PROCESS;2;200;1;5;1;0;0;0\nWORK;8;2;7;0;1;0;0;0;1;0;kernel;3;0\nWINDOW;10;30;8\n"
+                           "GPU;0;1;500;5000;10;10;0;0;0\nGPU;0;8;1000;9000;9;9;0;0;0\n"
+                           "COVERAGE;1;matched;10\nCOVERAGE;1;represented;1000\nCOVERAGE;1;weighted;500\n"
+                           "COVERAGE;2;matched;1000\n";
+  CHECK(aggregate_text(text + "LOSS;1;ring_full;3\n").info.covered.lost == 300);
+  CHECK(aggregate_text(text + "LOSS;2;ring_full;3\n").info.covered.lost == 3);
+  CHECK(aggregate_text(text + "COVERAGE;2;without_record;7\nLOSS;2;ring_full;3\n").info.covered.lost == 7);
+  CHECK(aggregate_text(text + "LOSS;1;details_lost;3\n").info.covered.lost == 0);
+  // Losses of no process have the mean weight, here 2000 / 1010.
+  CHECK(aggregate_text(text + "LOSS;0;malformed;101\n").info.covered.lost == 200);
 }
 
 TEST_CASE("forged windows and counts neither overflow nor scale a complete recording") {

@@ -83,6 +83,38 @@ TEST_CASE("an existing file is kept as .old, and an uncommitted output does not 
   CHECK(folder.size() == 2);
 }
 
+TEST_CASE("numbered files of an earlier output are set aside, and nothing else is") {
+  const Folder folder;
+  for (const char* const name :
+       {"a.1.txt", "a.23.txt", "a.4.txt", "a.1.csv", "a..txt", "a.x.txt", "a.1.2.txt", "b.1.txt"}) {
+    write_file(folder / name, name == std::string("a.4.txt") ? "no" : "yes");
+  }
+  write_file(folder / "a.1.txt.old", "older");
+  write_file(folder / "away", "yes");
+  fs::create_symlink("away", folder / "a.5.txt");
+  REQUIRE(::mkfifo((folder / "a.6.txt").c_str(), 0600) == 0);
+  fs::create_directory(folder / "a.7.txt");
+  fs::create_directory(folder / "a.23.txt.old");
+  auto file = OutputFile::open(folder / "a.txt", kKeepOld);
+  REQUIRE(file);
+  REQUIRE(file->commit());
+  auto written = OutputFile::open(folder / "a.8.txt", kKeepOld);  // still being written
+  REQUIRE(written);
+  const UniqueFd open = written->take_fd();
+  REQUIRE(write_all(open.get(), "yes", "a.8.txt"));
+  REQUIRE(written->commit());
+  const size_t before = folder.size();
+  file->set_aside_numbered([](int fd) {
+    char first = 0;
+    return ::pread(fd, &first, 1, 0) == 1 && first == 'y';
+  });
+  CHECK(content_of(folder / "a.1.txt.old") == "yes");
+  CHECK_FALSE(fs::exists(folder / "a.1.txt"));
+  CHECK(fs::exists(folder / "a.23.txt"));  // its .old is a folder
+  CHECK(fs::exists(folder / "a.4.txt"));
+  CHECK(folder.size() == before - 1);
+}
+
 TEST_CASE("a replaced file never gains permissions beyond those of a new file") {
   const Folder folder;
   const std::string path = folder / "out";

@@ -103,3 +103,19 @@ TEST_CASE("the stack of an event is that of the flame graph") {
   CHECK(frames.find("\"1\":{\"name\":\"main\"},\n\"2\":{\"name\":\"-\",\"parent\":\"1\"},\n"
                     "\"3\":{\"name\":\"ioctl\",\"parent\":\"2\"}}") != std::string::npos);
 }
+
+TEST_CASE("a trace scales failed calls and the coverage of an estimate by process, as other outputs do") {
+  // Process 1 made twice as many launches as its windows stand for. Process 2 was recorded completely.
+  const std::string text =
+      "GPUPROF;3.4\nSTRING;1;cuLaunchKernel: error\nPROCESS;1;7;0;0;0;0;0;0\nPROCESS;2;8;0;0;0;0;0;0\n"
+      "WORK;1;1;7;0;0;0;0;0;0;0;kernel;1;0\nWORK;2;1;7;0;0;0;0;0;0;0;failed;1;0\n"
+      "WORK;3;2;8;0;0;0;0;0;0;0;failed;1;0\nGPU;0;1;10;100;10;10;1000;0;0\nHOST;0;2;30;0;0;0;0\nHOST;0;3;5;0;0;0;0\n"
+      "EVENT;1;1;10;20;0;0;0\nLOSS;1;ring_full;1\nWINDOW;10;20;10\n"
+      "COVERAGE;1;matched;1\nCOVERAGE;1;represented;20\nCOVERAGE;1;weighted;10\n";
+  const std::string trace = exported(text).text;
+  CHECK(trace.find("65 calls failed: cuLaunchKernel: error 65") != std::string::npos);
+  CHECK(trace.find("0.00% of the GPU work is explained by a CPU stack: 0 of 40, of which 20 were lost") !=
+        std::string::npos);
+  CHECK(trace.find("numbers of failed calls and of GPU work with a CPU stack are estimates of the complete time") !=
+        std::string::npos);
+}

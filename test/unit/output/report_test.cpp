@@ -216,6 +216,38 @@ TEST_CASE("a merged profile says how many of its recordings are only a part of t
         std::string::npos);
 }
 
+TEST_CASE("a merged profile of rotated files says which time of the recording is missing") {
+  const std::string head = "GPUPROF;3.4\nSTRING;1;kernel\nPROCESS;1;7;0;0;0;0;0;0\n";
+  const std::string tail = "WORK;1;1;7;0;0;0;0;0;0;0;kernel;1;0\nGPU;0;1;1;30;30;30;900;0;0\n";
+  const std::string id = "0123456789abcdef0123456789abcdef";
+  const auto file = [&id](int number, const std::string& time) {
+    return "META;recording;" + std::string(32, static_cast<char>('0' + number)) + "\nMETA;recording.rotation;" + id +
+           " " + time + "\n";
+  };
+  const auto recorded = [&](const std::string& meta) {
+    const std::string text = report(read_all(head + meta + tail), {.width = 200});
+    const size_t at = text.find("recorded ");
+    return at == std::string::npos ? "" : text.substr(at, text.find('\n', at) - at);
+  };
+  const std::string first = file(1, "0 2000000000");
+  const std::string second = file(2, "2000000000 4000000000");
+  const std::string third = file(3, "4000000000 6000000000");
+  const std::string last = file(4, "6000000000 end");
+  CHECK(recorded(third + first + last + second).empty());
+  CHECK(recorded(first + file(4, "2000000000 -")).empty());  // gpuprof was killed
+  CHECK(recorded(first + last) ==
+        "recorded only a part of the program's run: --rotate, from 0s to 2s, from 6s on (missing: from 2s to 6s)");
+  CHECK(recorded(third + second) ==
+        "recorded only a part of the program's run: --rotate, from 2s to 6s (missing: from 0s to 2s, from 6s on)");
+  CHECK(recorded(second + third + last + "META;recording;" + id + "\n") ==
+        "recorded in at least 1 of 2 recordings only a part of the program's run: --rotate, from 2s on (missing: from "
+        "0s to "
+        "2s)");
+  for (const char* const forged : {"", "x", " ", "x 5", "x 5 4", "x -1 2"}) {
+    recorded(file(1, forged) + "META;recording.rotation;" + forged + "\n");
+  }
+}
+
 TEST_CASE("tables drop lines until the report fits the requested height, and say so") {
   std::string text = "GPUPROF;3.0\nPROCESS;1;1;0;0;0;0;0;0\n";
   for (int i = 1; i <= 40; ++i) {

@@ -124,16 +124,20 @@ TEST_CASE("with --max-overhead the summary tells recorded and estimated numbers 
   facts.totals.coverage[gpuprof::profile::CoverageCount::launches] = 1000;
   facts.totals.coverage[gpuprof::profile::CoverageCount::weighted] = 8000;
   // Each process has its own scale.
-  facts.totals.estimated[gpuprof::profile::ProcessId{1}] = {6000, 30'000'000, 6000, 6000};
-  facts.totals.estimated[gpuprof::profile::ProcessId{2}] = {2000, 50'000'000, 4000, 2000};
+  facts.totals.estimated[gpuprof::profile::ProcessId{1}] = {6000, 30'000'000, 6000, 6000, 6000, 750};
+  facts.totals.estimated[gpuprof::profile::ProcessId{2}] = {2000, 50'000'000, 4000, 2000, 1000, 250};
   facts.totals.coverage[gpuprof::profile::CoverageCount::between_windows] = 9000;
   facts.windows = 41;
   CHECK(has(shown(facts), "recorded 1000 launches of 10000 in 41 windows"));
   CHECK(has(shown(facts), "estimate: 10000 GPU records, 130 ms GPU time"));
-  // A lost launch counts as much as a recorded one.
-  facts.totals.coverage[gpuprof::profile::CoverageCount::launches] = 2000;
-  facts.totals.coverage[gpuprof::profile::CoverageCount::without_record] = 1000;
-  CHECK(covered_work(facts).percent_text() == "50.00%");
+  CHECK(covered_work(facts).percent_text() == "80.00%");
+  facts.totals.coverage[gpuprof::profile::CoverageCount::without_stack] = 400;
+  CHECK(has(shown(facts), "incomplete: 500 (5.00%) GPU records whose stack is missing"));
+  // A lost launch counts as much as a recorded one of its process: 8 and 16 times.
+  facts.totals.losses[gpuprof::profile::ProcessId{1}].without_record = 250;
+  facts.totals.losses[gpuprof::profile::ProcessId{2}].without_record = 500;
+  CHECK(covered_work(facts).lost == 10'000);
+  CHECK(covered_work(facts).percent_text() == "40.00%");
 }
 
 TEST_CASE("losses other than GPU work are reported, but do not lower the coverage") {

@@ -38,6 +38,7 @@ void JoinCounters::add_loss(profile::ProcessId process, LossReason reason, uint6
   if (count != 0) {
     losses_[{process, reason}] += count;
     totals_.lost[std::string(word(reason))] += count;
+    totals_.losses[process].lost += profile::is_lost_work(word(reason)) ? count : 0;
   }
 }
 
@@ -84,6 +85,10 @@ void JoinCounters::close(const Source& source) {
     Estimated& process = totals_.estimated[source.process()];
     process.represented += counts[CoverageCount::represented];
     process.weighted += counts[CoverageCount::weighted];
+    process.matched += counts[CoverageCount::matched];
+  }
+  if (const uint64_t missing = counts[CoverageCount::without_record]; missing > 0) {
+    totals_.losses[source.process()].without_record += missing;
   }
   counts.append_to(closed_, source.process());
 }

@@ -26,6 +26,14 @@ struct Estimated {
   uint64_t gpu_ns = 0;
   uint64_t represented = 0;  // CoverageCount::represented and weighted, only of sources that have ended
   uint64_t weighted = 0;
+  uint64_t with_stack = 0;  // GPU records
+  uint64_t matched = 0;     // CoverageCount::matched, only of sources that have ended
+};
+
+// Lost work of one process.
+struct ProcessLoss {
+  uint64_t lost = 0;
+  uint64_t without_record = 0;  // only of sources that have ended
 };
 
 struct Totals {
@@ -45,7 +53,8 @@ struct Totals {
   std::map<std::string, uint64_t> lost;               // key: a word for a LossReason
   CoverageCounts coverage;                            // only of sources that have ended
   std::map<profile::ProcessId, Estimated> estimated;  // only with --max-overhead
-  RefusedPython refused_python;                       // only of sources that have ended
+  std::map<profile::ProcessId, ProcessLoss> losses;
+  RefusedPython refused_python;  // only of sources that have ended
 
   [[nodiscard]] uint64_t lost_in_all() const;
 };

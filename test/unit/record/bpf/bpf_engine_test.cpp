@@ -1,5 +1,6 @@
 // Runs the frame-pointer engine on this kernel. It probes a function of this program.
 
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -9,8 +10,10 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/unique_fd.h"
 #include "catch.h"
 #include "record/bpf/stack_engine.h"
+#include "symbolize/elf/elf_functions.h"
 
 extern "C" void gpuprof_launch_probe(uint64_t correlation, uint32_t source, uint32_t range, const void* python);
 
@@ -120,6 +123,36 @@ TEST_CASE("a full ring buffer is counted, and the engine continues afterwards") 
   const size_t before = sink.launches.size();
   engine->drain(sink);
   CHECK(sink.launches.size() == before + 1);
+}
+
+TEST_CASE("a function that is probed in all processes counts only in the children that were named", "[bpf]") {
+  const gpuprof::UniqueFd program(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  const auto functions = gpuprof::symbolize::find_functions(program.get(), {"gpuprof_launch_probe"});
+  REQUIRE(functions);
+  REQUIRE(functions->size() == 1);
+  const auto self = static_cast<uint32_t>(::getpid());
+  for (const auto walk : {gpuprof::record::BpfWalk::frame_pointers, gpuprof::record::BpfWalk::tables}) {
+    const auto made = gpuprof::record::make_bpf_engine(walk);
+    if (!made) {
+      std::cerr << "skipped: " << made.error().message << "\n";
+      return;
+    }
+    gpuprof::record::StackEngine& engine = **made;
+    REQUIRE(engine.attach_function("/proc/self/exe", functions->front().file_offset, 0, 5).ok());
+    Sink sink;
+    const auto counted = [&] {
+      site_a(1);
+      engine.drain(sink);
+      return sink.counted[5];
+    };
+    CHECK(counted() == 0);
+    CHECK(engine.count_child(self, true));
+    CHECK(counted() == 1);
+    CHECK(engine.count_child(self, false));
+    CHECK(counted() == 1);
+    REQUIRE(engine.attach_function("/proc/self/exe", functions->front().file_offset, self, 5).ok());
+    CHECK(counted() == 2);
+  }
 }
 
 TEST_CASE("a file without the launch probe is rejected", "[bpf]") {

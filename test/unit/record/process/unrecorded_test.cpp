@@ -69,6 +69,22 @@ class FakeProc {
     }
     return processes.messages(false);
   }
+  // The same, if launches are counted instead. Returns the calls of CountChild for the child: "0" new, "1" uses OpenCL.
+  std::string look_counted(const std::vector<std::string>& programs, bool is_counted, size_t messages) {
+    UnrecordedProcesses processes({{"opencl", "libOpenCL.so", "libgpuprof_opencl.so", ""}}, 1, false, folder_);
+    std::string calls;
+    processes.count_children([&](pid_t pid, bool uses_library) {
+      calls += pid == 30 ? (uses_library ? "1" : "0") : "";
+      return is_counted;
+    });
+    uint64_t now_ns = 1;
+    for (const std::string& program : programs) {
+      set_link(30, program);
+      processes.look(now_ns += 10'000'000'000, [](pid_t) { return false; });
+    }
+    CHECK(processes.messages(false).size() == messages);
+    return calls;
+  }
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
 
  private:
@@ -143,6 +159,9 @@ TEST_CASE("children of an attached process are reported, unless they are on the 
         "process 30 (app) is a child of the recorded process and has loaded libOpenCL.so.1.0.0, but opencl records "
         "nothing of it");
   CHECK(mentions(messages[0].hint, "gpuprof record -- COMMAND"));
+  CHECK(proc.look_counted({"/usr/bin/app"}, true, 0) == "0");
+  CHECK(proc.look_counted({"/usr/bin/sh", "/usr/bin/app", "/usr/bin/app"}, true, 0) == "01");
+  CHECK(proc.look_counted({"/usr/bin/app", "/usr/bin/app"}, false, 1) == "01");
   CHECK(proc.look_attached({"/usr/bin/app"}).empty());
   CHECK(proc.look_attached({"/usr/bin/app", "/usr/bin/other"}).empty());
   proc.write(30, "maps", kOpenCl + line("7f0000002", "/memfd:gpuprof/libgpuprof_opencl.so (deleted)"));

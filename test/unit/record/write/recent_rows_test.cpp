@@ -90,7 +90,7 @@ TEST_CASE("a file has the slices of its time") {
     rig.add(p::Meta{"recording", "old"});
     const std::string text = rig.write(order);
     CHECK(text.starts_with("META;recording;new\n"));
-    CHECK(text.find("old") == std::string::npos);
+    CHECK(text.find("META;recording;old") == std::string::npos);
     CHECK(text.find("END") == std::string::npos);
   }
 }
@@ -140,4 +140,24 @@ TEST_CASE("a file says which option left out rows") {
   Rewrite rest;
   rest.from_ns = kStart + kSlice;
   CHECK(rig.write(rest).find("META;recording.window;--delay 2 s --last 200 ns\n") != std::string::npos);
+}
+
+TEST_CASE("a file of a rotation says which part of which recording it is") {
+  RowsRig rig;
+  rig.add(p::Meta{"recording", "all"});
+  rig.add(gpu(0, 1, 1, 10));
+  rig.add(gpu(2, 1, 1, 10));
+  const auto head = [&rig](uint64_t from, uint64_t until_ns, bool is_complete) {
+    Rewrite order;
+    order.from_ns = kStart + from * kSlice;
+    order.until_ns = until_ns;
+    order.recording = "part";
+    order.is_complete = is_complete;
+    const std::string text = rig.write(order);
+    CHECK(text.find("recording.window") == std::string::npos);
+    return text.substr(0, text.find('\n', text.find("recording.rotation")));
+  };
+  CHECK(head(0, kStart + 2 * kSlice, true) == "META;recording;part\nMETA;recording.rotation;all 0 200");
+  CHECK(head(2, UINT64_MAX, false) == "META;recording;part\nMETA;recording.rotation;all 200 -");
+  CHECK(head(2, UINT64_MAX, true) == "META;recording;part\nMETA;recording.rotation;all 200 end");
 }
