@@ -3,7 +3,6 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -77,14 +76,6 @@ std::string file_of(const symbolize::Mapping& mapping) {
 bool is_32_bit(uint32_t pid) {
   const std::string ident = read_text(proc(pid, "exe"), EI_NIDENT);
   return ident.size() == EI_NIDENT && ident[EI_CLASS] == ELFCLASS32;
-}
-
-// Both processes must be in one network namespace, because abstract sockets are visible only inside one.
-bool shares_network(uint32_t pid) {
-  struct stat theirs {};
-  struct stat ours {};
-  return ::stat(proc(pid, "ns/net").c_str(), &theirs) != 0 || ::stat("/proc/self/ns/net", &ours) != 0 ||
-         (theirs.st_ino == ours.st_ino && theirs.st_dev == ours.st_dev);
 }
 
 bool belongs_to_other(uint32_t pid) {
@@ -220,10 +211,6 @@ Status check_process(uint32_t pid) {
   }
   if (is_32_bit(pid)) {
     return Error{process + " is a 32-bit program", ""};
-  }
-  if (!shares_network(pid)) {
-    return Error{process + " is in another network namespace, which cannot reach gpuprof's socket",
-                 "run gpuprof in that namespace (nsenter -t " + std::to_string(pid) + " -n, or inside the container)"};
   }
   if (::access(proc(pid, "mem").c_str(), R_OK | W_OK) != 0 || !open_regular(AT_FDCWD, proc(pid, "mem"), O_RDWR)) {
     return no_right(pid);

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/process/packet.h"
+#include "record/ipc/network_socket.h"
 #include "wire/clock_offset.h"
 #include "wire/wire.h"
 
@@ -112,11 +113,19 @@ Result<std::unique_ptr<Channel>> Channel::open(const ChannelOptions& options) {
   return std::unique_ptr<Channel>(new Channel(options, std::move(*listener)));
 }
 
-void Channel::prepare(backend::LaunchEnv& env) const {
+void Channel::prepare(backend::LaunchEnv& env, int folder) {
+  // Without it, only processes in other network namespaces are not recorded.
+  if (const Status also = listener_.listen_in(folder); !also) {
+    log::info("processes in other network namespaces are not recorded: " + also.error().message);
+  }
   env.set(GPUPROF_ENV_SOCKET, socket_name());
   env.set(GPUPROF_ENV_TOKEN, token());
   env.set(GPUPROF_ENV_UID, std::to_string(::geteuid()));
   env.samples = options_.sampling.samples;
+}
+
+Status Channel::prepare(const ProcessGuard& process) {
+  return shares_network(process.pid()) ? Status() : listener_.listen_in_network_of(process);
 }
 
 void Channel::add_poll_fds(std::vector<pollfd>& fds) const {

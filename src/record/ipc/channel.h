@@ -70,7 +70,11 @@ class Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  void prepare(backend::LaunchEnv& env) const;
+  // `folder`: the open folder of env.library_dir, in which the channel's second socket is made.
+  void prepare(backend::LaunchEnv& env, int folder);
+
+  // Call it before the library is injected into the process: lets it connect from another network namespace.
+  Status prepare(const ProcessGuard& process);
 
   // Adds descriptors that become readable when there is work, for example when a process connects or ends.
   void add_poll_fds(std::vector<pollfd>& fds) const;

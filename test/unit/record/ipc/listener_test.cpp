@@ -1,9 +1,11 @@
 // Tests which clients the listener accepts. Processes of other users are children, so those tests need root.
 #include "record/ipc/listener.h"
 
+#include <fcntl.h>
 #include <grp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +13,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <thread>
 
 #include "catch.h"
@@ -101,6 +104,31 @@ class OtherUser {
 };
 
 }  // namespace
+
+TEST_CASE("the listener also accepts targets at the file in a folder, whatever the umask") {
+  const std::string path = std::filesystem::temp_directory_path() / ("gpuprof-listener." + std::to_string(::getpid()));
+  REQUIRE(::mkdir(path.c_str(), 0700) == 0);
+  const UniqueFd folder(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  Listener listener = open_listener();
+  const mode_t before = ::umask(0077);
+  REQUIRE(listener.listen_in(folder.get()));
+  ::umask(before);
+  struct stat info {};
+  const std::string file = path + "/" GPUPROF_SOCKET_FILE;
+  REQUIRE(::stat(file.c_str(), &info) == 0);
+  CHECK((info.st_mode & 0777) == 0666);
+
+  const UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  file.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  REQUIRE(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0);
+  REQUIRE(say_hello_to_listener(socket, listener.token()));
+  const auto callers = take_within_a_while(listener);
+  REQUIRE(callers.size() == 1);
+  CHECK(callers[0].pid == static_cast<uint32_t>(::getpid()));
+  std::filesystem::remove_all(path);
+}
 
 TEST_CASE("a client with the token becomes a caller") {
   Listener listener = open_listener();

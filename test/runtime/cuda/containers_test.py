@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Tests programs in other namespaces and below another root directory, on the mock driver, as containers have them."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+import rig
+
+APP = os.environ["MOCK_CUDA_APP"]
+MOCKS = os.environ["MOCK_CUDA_DIR"]
+OTHER = 54321  # belongs to no user
+AS_OTHER = ("setpriv", f"--reuid={OTHER}", f"--regid={OTHER}", "--clear-groups")
+RUN = ("--launches", "300", "--kernels-only")
+LONG = ("--launches", "1000000", "--gap-us", "300", "--kernels-only")
+
+
+def make_root(folder):
+    """Makes a root directory with the mock driver's program, as a container's image would be. Returns its path."""
+    root = os.path.join(folder, "root")
+    mocks = [os.path.join(MOCKS, name) for name in os.listdir(MOCKS) if ".so" in name]
+    listed = subprocess.run(["ldd", APP, *mocks], env={**os.environ, "LD_LIBRARY_PATH": MOCKS}, check=True,
+                            stdout=subprocess.PIPE, text=True).stdout
+    files = {*re.findall(r"(/\S+) \(0x", listed), APP, *mocks}
+    for file in files:
+        os.makedirs(root + os.path.dirname(file), exist_ok=True)
+        shutil.copy(file, root + file, follow_symlinks=not file.startswith(MOCKS))
+    for empty in ("proc", "old", "tmp"):
+        os.makedirs(os.path.join(root, empty), exist_ok=True)
+    return root
+
+
+def chroot(root, *more):
+    """Returns a command that runs a program below `root`, in mount and network namespaces of its own."""
+    script = " && ".join((f"mount -t proc proc {root}/proc", *more, f'exec chroot {root} "$@"'))
+    return ("unshare", "-mn", "sh", "-c", script, "sh")
+
+
+def pivot(root):
+    script = f'mount --bind {root} {root} && mount -t proc proc {root}/proc && cd {root} && pivot_root . old && exec "$@"'
+    return ("unshare", "-mn", "sh", "-c", script, "sh")
+
+
+class Started(rig.RuntimeTest):
+    """record -- COMMAND, where the command leaves gpuprof's namespaces."""
+
+    def assert_recorded(self, prefix, options=()):
+        run = self.run_command([rig.GPUPROF, "record", *options, "-o", self.profile_path, "--", *prefix, APP, *RUN],
+                               env={**os.environ, "LD_LIBRARY_PATH": MOCKS})
+        stderr = run.stderr.decode("utf-8", "replace")
+        self.assertEqual(run.returncode, 0, stderr)
+        did = json.loads(run.stdout)
+        profile = rig.Profile(self.profile_path)
+        end = profile.end()
+        self.assertEqual([end[name] for name in ("launches", "gpu_records", "with_stack", "lost")],
+                         [did["launches"]] * 3 + [0], stderr)
+        self.assertTrue(any("assemble" in ";".join(frames) for frames, _ in self.folded()))
+
+    @rig.requires("root", "program:unshare")
+    def test_another_network_namespace(self):
+        self.assert_recorded(("unshare", "-n"))
+
+    @rig.requires("root", "program:unshare")
+    def test_all_namespaces(self):
+        self.assert_recorded(("unshare", "-nmpiuf", "--mount-proc"))
+
+    @rig.requires("root", "program:unshare", "program:setpriv")
+    def test_another_user_in_another_network_namespace(self):
+        os.chmod(self.folder, 0o755)
+        self.assert_recorded(("unshare", "-n", *AS_OTHER))
+
+    @rig.requires("root", "program:unshare", "program:chroot")
+    def test_another_root_directory_that_has_the_library_folder(self):
+        os.chmod(self.folder, 0o755)
+        root, shared = make_root(self.folder), os.path.join(self.folder, "shared")
+        for folder in (shared, root + shared):
+            os.makedirs(folder)
+        os.environ["TMPDIR"] = shared
+        self.addCleanup(os.environ.pop, "TMPDIR")
+        self.assert_recorded(chroot(root, f"mount --bind {shared} {root}{shared}"))
+
+
+class Attached(rig.RuntimeTest):
+    """record -p of a process in other namespaces."""
+
+    def pid_of(self, process):
+        """Returns the pid of the program: `unshare -f` has started it as a child."""
+        with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
+            return int((file.read().split() or [process.pid])[0])
+
+    def assert_recorded(self, *prefix):
+        process = subprocess.Popen([*prefix, APP, *LONG], env={**os.environ, "LD_LIBRARY_PATH": MOCKS},
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, process_group=0)
+        self.addCleanup(lambda: (os.killpg(process.pid, signal.SIGKILL), process.wait(), process.stderr.close()))
+        self.assertTrue(rig.wait_for(lambda: rig.napping(self.pid_of(process))))
+        recorder = subprocess.Popen([rig.GPUPROF, "record", "-p", str(self.pid_of(process)), "-o", self.profile_path],
+                                    stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        rig.wait_for(lambda: recorder.poll() is not None or (rig.gpu_records(self.profile_path) or 0) > 500)
+        recorder.send_signal(signal.SIGINT)
+        _, stderr = recorder.communicate(timeout=60)
+        self.assertEqual(recorder.returncode, 0, stderr)
+        end = rig.Profile(self.profile_path).end()
+        self.assertGreater(end["gpu_records"], 500, stderr)
+        self.assertGreater(end["gpu_ns"], 0, stderr)
+        self.assertIsNone(process.poll())
+        self.assertTrue(any("assemble" in ";".join(frames) for frames, _ in self.folded()))
+
+    @rig.requires("root", "program:unshare")
+    def test_another_network_namespace(self):
+        self.assert_recorded("unshare", "-n")
+
+    @rig.requires("root", "program:unshare")
+    def test_all_namespaces(self):
+        self.assert_recorded("unshare", "-nmpiuf", "--kill-child", "--mount-proc")
+
+    @rig.requires("root", "program:unshare", "program:setpriv")
+    def test_another_user_s_network_namespace(self):
+        self.assert_recorded("unshare", "-n", *AS_OTHER)
+
+    @rig.requires("root", "program:unshare", "program:setpriv")
+    def test_a_user_namespace_without_root(self):
+        self.assert_recorded(*AS_OTHER, "unshare", "-Urn")
+
+    @rig.requires("root", "program:unshare", "program:chroot")
+    def test_another_root_directory(self):
+        root = make_root(self.folder)
+        for prefix in (chroot(root), pivot(root)):
+            self.assert_recorded(*prefix)
+            os.unlink(self.profile_path)
+
+
+if __name__ == "__main__":
+    rig.main()
