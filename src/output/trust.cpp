@@ -57,7 +57,7 @@ std::string record_line(const ProfileInfo& info) {
   add_part(info.unsampled, info.gpu_records, "left without one by --max-overhead", line);
   add_part(scaled(CoverageCount::without_stack), info.gpu_records, "whose stack is missing", line);
   add_part(scaled(CoverageCount::without_launch), info.gpu_records, "without a known launch", line);
-  add_part(scaled(CoverageCount::before_attach), info.gpu_records, "launched before record -p was attached", line);
+  add_part(scaled(CoverageCount::before_attach), info.gpu_records, "launched before gpuprof was attached", line);
   return line;
 }
 

@@ -215,7 +215,7 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
   }
   source->segment = static_cast<gpuprof_segment*>(memory);
   source->id = options_.ids->make();
-  set_up(options_, caller.hello.backend, *source);
+  set_up(caller.hello.backend, *source);
 
   // Call the sink before sending the welcome. While the target waits for its welcome, its mappings can be read.
   const std::string backend = std::move(caller.hello.backend);
@@ -262,7 +262,9 @@ void Channel::release(backend::SourceId id) {
 }
 
 // The target maps the segment only after this call.
-void Channel::set_up(const ChannelOptions& options, std::string_view backend, Source& source) {
+void Channel::set_up(std::string_view backend, Source& source) const {
+  const ChannelOptions& options = options_;
+  const bool attached = options.attached || attached_.contains(source.pid);
   const bool code_only =
       std::find(options.code_only.begin(), options.code_only.end(), backend) != options.code_only.end();
   const backend::SamplingOptions& sampling = options.sampling;
@@ -274,7 +276,7 @@ void Channel::set_up(const ChannelOptions& options, std::string_view backend, So
   segment.stack_share = GPUPROF_ALL_STACKS;
   segment.options.flags =
       (options.latency ? GPUPROF_OPTION_LATENCY : 0u) | (options.whole_graphs ? GPUPROF_OPTION_WHOLE_GRAPHS : 0u) |
-      (options.attached ? GPUPROF_OPTION_ATTACHED : 0u) | (options.stacks ? GPUPROF_OPTION_STACKS : 0u) |
+      (attached ? GPUPROF_OPTION_ATTACHED : 0u) | (options.stacks ? GPUPROF_OPTION_STACKS : 0u) |
       (sampling.samples ? GPUPROF_OPTION_SAMPLES : 0u) | (sampling.counts() ? GPUPROF_OPTION_COUNTS : 0u) |
       (sampling.exact ? GPUPROF_OPTION_EXACT : 0u) | (code_only ? GPUPROF_OPTION_CODE_ONLY : 0u) |
       (options.duty_cycle ? GPUPROF_OPTION_WINDOWS : 0u) |

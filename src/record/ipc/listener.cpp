@@ -49,7 +49,7 @@ Result<Listener> Listener::open(const ExpectedCallers& expected) {
   }
   listener.name_ = "gpuprof-" + random_hex(24);
   listener.token_ = random_hex(sizeof(gpuprof_hello::token));
-  auto socket = listen_at('\0' + listener.name_);
+  auto socket = record::listen_at('\0' + listener.name_);
   if (!socket) {
     return std::move(socket).error();
   }
@@ -62,7 +62,7 @@ Result<Listener> Listener::open(const ExpectedCallers& expected) {
 }
 
 Status Listener::listen_in(int folder) {
-  auto socket = listen_at("/proc/self/fd/" + std::to_string(folder) + "/" GPUPROF_SOCKET_FILE);
+  auto socket = record::listen_at("/proc/self/fd/" + std::to_string(folder) + "/" GPUPROF_SOCKET_FILE);
   RETURN_IF_ERROR(socket);
   // Targets of other users must be able to connect, whatever the umask. Nobody else can change the folder.
   if (::fchmodat(folder, GPUPROF_SOCKET_FILE, 0666, 0) != 0) {
@@ -75,8 +75,14 @@ Status Listener::listen_in(int folder) {
 Status Listener::listen_in_network_of(const ProcessGuard& process) {
   auto socket = record::listen_in_network_of(process, '\0' + name_);
   RETURN_IF_ERROR(socket);
-  sockets_.push_back(std::move(*socket));
+  listen_at(std::move(*socket));
   return {};
+}
+
+void Listener::listen_at(UniqueFd socket) {
+  if (socket) {
+    sockets_.push_back(std::move(socket));
+  }
 }
 
 void Listener::add_poll_fds(std::vector<pollfd>& fds) const {

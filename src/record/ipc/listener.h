@@ -46,6 +46,8 @@ class Listener {
   Status listen_in(int folder);
   // Also listens at the same abstract name in the network namespace of the process.
   Status listen_in_network_of(const ProcessGuard& process);
+  // Also listens at this socket of listen_in_network_of().
+  void listen_at(UniqueFd socket);
 
   [[nodiscard]] const std::string& name() const { return name_; }  // abstract socket name, without the leading NUL
   [[nodiscard]] const std::string& token() const { return token_; }

@@ -48,7 +48,7 @@ void make_socket(int parent, const ProcessGuard& process, const std::string& nam
   } else {
     become_user_of(process.credentials());
     auto socket = listen_at(name);
-    error = socket ? 0 : EADDRNOTAVAIL;
+    error = socket ? 0 : errno;
     made = socket ? std::move(*socket) : UniqueFd();
   }
   (void)send_packet(parent, std::as_bytes(std::span(&error, 1)), made.get());
@@ -99,7 +99,7 @@ Result<UniqueFd> listen_in_network_of(const ProcessGuard& process, const std::st
   ::waitpid(child, nullptr, 0);
   int error = ETIMEDOUT;
   Received received = answered ? receive_packet(ours.get(), std::as_writable_bytes(std::span(&error, 1))) : Received();
-  if (!received.fd) {
+  if (!received.fd && error != EADDRINUSE) {
     return cannot_enter(process.pid(), std::strerror(error));
   }
   return std::move(received.fd);

@@ -13,7 +13,8 @@ namespace gpuprof::record {
 Result<UniqueFd> listen_at(const std::string& name);
 
 // Like listen_at() for an abstract name, in the network namespace of the process. If gpuprof is root, the socket
-// belongs to the process's user: root may have no id in the process's user namespace. Waits at most one second.
+// belongs to the process's user: root may have no id in the process's user namespace. Waits at most one second. Returns
+// a closed descriptor if gpuprof listens there already.
 Result<UniqueFd> listen_in_network_of(const ProcessGuard& process, const std::string& name);
 
 // Returns whether the process reaches abstract sockets of gpuprof's own network namespace.

@@ -171,7 +171,7 @@ void Correlator::on_launch_stack(const LaunchStack& launch) {
 }
 
 void Correlator::on_counted_launch(uint32_t function, const LaunchStack& launch) {
-  if (!producers_.is_attached_to(launch.pid) || !windows_.is_open()) {
+  if (!join_.attached.contains(launch.pid) || !windows_.is_open()) {
     return;
   }
   const std::vector<std::string>& functions = join_.options.counted_functions;

@@ -80,7 +80,6 @@ class Producers {
   // Any process can map the injection library and call its probe, so callers must check that a process belongs to this
   // recording.
   [[nodiscard]] bool is_recorded(uint32_t pid) const { return pid == attach_pid_ || processes_.knows(pid); }
-  [[nodiscard]] bool is_attached_to(uint32_t pid) const { return pid == attach_pid_; }
   [[nodiscard]] NameIndex thread_name(uint32_t pid, uint32_t tid) const { return threads_.find(pid, tid); }
   profile::RangeId range(Source& source, uint32_t id);
 

@@ -83,6 +83,54 @@ class Started(rig.RuntimeTest):
         self.assert_recorded(chroot(root, f"mount --bind {shared} {root}{shared}"))
 
 
+    def assert_recorded_late(self, root, prefix):
+        if os.path.exists(root + "/end"):
+            os.unlink(root + "/end")
+        recorder = subprocess.Popen([rig.GPUPROF, "record", "-o", self.profile_path, "--", *prefix, APP,
+                                     "--launches", "1000000000", "--gap-us", "300", "--kernels-only", "--until", "/end"],
+                                    env={**os.environ, "LD_LIBRARY_PATH": MOCKS}, stdin=subprocess.DEVNULL,
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: recorder.poll() is None and recorder.kill())
+        rig.wait_for(lambda: recorder.poll() is not None or (rig.gpu_records(self.profile_path) or 0) > 500)
+        open(root + "/end", "x", encoding="ascii").close()
+        stdout, stderr = recorder.communicate(timeout=60)
+        self.assertEqual(recorder.returncode, 0, stderr)
+        self.assertRegex(stderr, r"process \d+ does not see gpuprof's library, so gpuprof has injected it")
+        self.assertNotIn("records nothing of it", stderr)
+        profile = rig.Profile(self.profile_path)
+        self.assertTrue(any(key.endswith(".note.attached") for key in profile.meta()))
+        totals, did = profile.end(), json.loads(stdout)
+        self.assertGreater(totals["gpu_records"], 500)
+        self.assertEqual(totals["launches"], totals["gpu_records"] - profile.coverage().get("before_attach", 0))
+        self.assertLess(totals["launches"], did["launches"])
+        self.assertEqual(profile.lost_work(), 0, profile.losses())
+        self.assertTrue(any("assemble" in ";".join(frames) for frames, _ in self.folded()))
+
+    @rig.requires("root", "program:unshare", "program:chroot")
+    def test_another_root_directory(self):
+        root = make_root(self.folder)
+        cleared = ("env", "-i", f"PATH={os.environ['PATH']}", f"LD_LIBRARY_PATH={MOCKS}")
+        for prefix in (chroot(root), pivot(root), (*cleared, *chroot(root))):
+            with self.subTest(prefix=prefix):
+                self.assert_recorded_late(root, prefix)
+                os.unlink(self.profile_path)
+
+    @rig.requires("root", "program:unshare", "program:chroot")
+    def test_a_process_that_its_user_may_not_inspect_is_left_alone(self):
+        os.chmod(self.folder, 0o755)
+        root = make_root(self.folder)
+        os.chmod(root + APP, 0o711)  # a process that runs an unreadable program is not dumpable
+        *prefix, shell = chroot(root)
+        command = [*prefix[:-1], prefix[-1].replace("chroot ", f"chroot --userspec={OTHER}:{OTHER} "), shell]
+        run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, "--", *command, APP, "--launches", "1000",
+                                "--gap-us", "1000"], env={**os.environ, "LD_LIBRARY_PATH": MOCKS})
+        stderr = run.stderr.decode("utf-8", "replace")
+        self.assertEqual(run.returncode, 0, stderr)
+        self.assertNotIn("gpuprof has injected it", stderr)
+        self.assertEqual(rig.Profile(self.profile_path).end()["gpu_records"], 0)
+        self.assertIn("has loaded libcuda.so.1 without gpuprof's library", stderr)
+
+
 class Attached(rig.RuntimeTest):
     """record -p of a process in other namespaces."""
 
