@@ -1,4 +1,4 @@
-#include "record/session/late_injections.h"
+#include "record/session/attach/late_injections.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "record/session/attachment.h"
+#include "record/session/attach/attachment.h"
 
 #include <utility>
 
