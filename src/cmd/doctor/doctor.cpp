@@ -12,6 +12,7 @@
 #include "backend/backend.h"
 #include "base/files/file.h"
 #include "base/process/process_status.h"
+#include "base/process/seccomp_filter.h"
 #include "base/text/utf8.h"
 #include "cmd/command.h"
 #include "cmd/doctor/facts.h"
@@ -87,8 +88,9 @@ Fact assembler_fact() {
 
 std::vector<Section> gather() {
   constexpr size_t kMaxMap = 16384;
-  const Rights rights =
+  Rights rights =
       parse_rights(read_status_of(static_cast<uint32_t>(::getpid())), read_text("/proc/self/uid_map", kMaxMap));
+  rights.ptrace_filtered = filter_forbids_ptrace();
   const KernelRelease release = parse_release(first_line("/proc/sys/kernel/osrelease"));
   std::vector<Section> sections;
   sections.push_back({"backends", backend_facts()});

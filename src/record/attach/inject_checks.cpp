@@ -21,6 +21,7 @@
 #include "base/files/safe_open.h"
 #include "base/process/credentials.h"
 #include "base/process/process_status.h"
+#include "base/process/seccomp_filter.h"
 #include "base/return_if_error.h"
 #include "base/text/hints.h"
 #include "reader/file_symbols.h"
@@ -89,6 +90,10 @@ Error of_other_user(uint32_t pid) {
 }
 
 Error no_right(uint32_t pid) {
+  if (filter_forbids_ptrace()) {
+    return {"a system call filter (seccomp) forbids gpuprof to trace process " + std::to_string(pid),
+            hints::kOutsideContainer};
+  }
   if (belongs_to_other(pid)) {
     return of_other_user(pid);
   }
