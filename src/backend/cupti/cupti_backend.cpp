@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/nvidia_driver.h"
 #include "wire/cuda_launches.h"
+#include "wire/cupti_faults.h"
 #include "wire/wire.h"
 
 extern "C" {
@@ -219,6 +220,28 @@ class CuptiBackend final : public Backend {
     }
     env.set(kInjectionVariable, std::move(ours));
     return {};
+  }
+
+  [[nodiscard]] uint32_t library_version() const override {
+    const std::string path = find_cupti();
+    void* const library = path.empty() ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    if (library == nullptr) {
+      return 0;
+    }
+    // Never closed: CUPTI may have started threads.
+    const auto get_version = reinterpret_cast<int (*)(uint32_t*)>(dlsym(library, "cuptiGetVersion"));
+    uint32_t version = 0;
+    return get_version != nullptr && get_version(&version) == 0 ? version : 0;
+  }
+
+  [[nodiscard]] std::vector<std::string> faults_of(uint32_t version) const override {
+    std::vector<std::string> faults;
+    for (const CuptiFault& fault : kCuptiFaults) {
+      if (has_fault(version, fault)) {
+        faults.push_back(std::string(fault.text) + " (before CUDA " + fault.mended + ")");
+      }
+    }
+    return faults;
   }
 
   void watch_clocks() override { clocks_ = std::make_unique<ClockWatch>(); }

@@ -46,6 +46,29 @@ std::vector<Fact> backend_facts() {
   return facts;
 }
 
+// Lists known faults of the vendors' libraries.
+std::vector<Fact> fault_facts() {
+  std::vector<Fact> facts;
+  for (const auto& backend : backend::make_all()) {
+    const uint32_t version = backend->library_version();
+    std::string listed;
+    for (const std::string& fault : backend->faults_of(version)) {
+      listed += (listed.empty() ? ": " : "; ") + fault;
+    }
+    const std::string name = "version " + std::to_string(version);
+    if (version != 0 && listed.empty()) {
+      facts.push_back({backend->descriptor().name, State::ok, name + " has no fault that gpuprof knows", ""});
+    } else if (version != 0) {
+      facts.push_back({backend->descriptor().name, State::limited, name + listed,
+                       "use a newer version: docs/cli.md, \"Known faults of CUPTI\""});
+    }
+  }
+  if (facts.empty()) {
+    facts.push_back({"libraries", State::info, "no installed library has known faults that depend on its version", ""});
+  }
+  return facts;
+}
+
 // Warns of GPUPROF_ variables that have no effect, because a user who set one expects an effect.
 std::vector<Fact> environment_facts() {
   std::vector<Fact> facts;
@@ -94,6 +117,7 @@ std::vector<Section> gather() {
   const KernelRelease release = parse_release(first_line("/proc/sys/kernel/osrelease"));
   std::vector<Section> sections;
   sections.push_back({"backends", backend_facts()});
+  sections.push_back({"faults", fault_facts()});
   sections.push_back({"stacks", stack_facts(try_bpf)});
   sections.push_back({"rights", rights_facts("", rights, can_create_bpf_map())});
   sections.push_back({"kernel", kernel_facts("", release)});
