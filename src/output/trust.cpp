@@ -234,6 +234,28 @@ std::string notice_text(const ProfileInfo& info) {
   return text;
 }
 
+std::vector<std::string> note_lines(const ProfileInfo& info) {
+  constexpr size_t kMostNotes = 16;  // a hostile profile may have any number of them
+  std::set<std::string> notes;
+  size_t more = 0;
+  for (const auto& [key, value] : info.meta) {
+    if (!key.starts_with("process.") || key.find(".note.") == std::string::npos) {
+      continue;
+    }
+    std::string note = "note: " + shown_name(shown_ends(value));
+    if (notes.size() < kMostNotes) {
+      notes.insert(std::move(note));
+    } else {
+      more += notes.contains(note) ? 0U : 1U;
+    }
+  }
+  std::vector<std::string> lines(notes.begin(), notes.end());
+  if (more > 0) {
+    lines.push_back(counted_text(more, "more note"));
+  }
+  return lines;
+}
+
 std::vector<std::string> stack_lines(const ProfileInfo& info) {
   std::vector<std::string> lines;
   if (const uint64_t all = launches_with_stack(info); all > 0) {

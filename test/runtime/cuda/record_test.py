@@ -39,6 +39,8 @@ class RecordCupti(rig.RuntimeTest):
                 text = f"CUPTI {version} has known faults: " + "; ".join(expected)
                 self.assertEqual(notes, [text] if expected else [])
                 self.assertEqual(stderr.count(text), 1 if expected else 0, stderr)
+                report = " ".join(self.gpuprof("report", "-i", self.profile_path).split())
+                self.assertEqual(report.count("note: " + text), 1 if expected else 0, report)
 
     def assert_exact(self, profile, did, stderr):
         self.assertEqual(sum(row[4] for row in profile.gpu()), did["total_ns"], stderr)
