@@ -17,6 +17,7 @@
 #include "cupti/event_handlers.h"
 #include "cupti/sampling/pc_sampling.h"
 #include "cupti/session.h"
+#include "cupti/shared.h"
 #include "cupti/subscriber.h"
 #include "cupti/windows/passed_launches.h"
 #include "ipc/emit.h"
@@ -200,7 +201,7 @@ void measure_clock_offset() {
   for (int i = 0; i < kTries; ++i) {
     uint64_t theirs = 0;
     const uint64_t before = now_ns();
-    if (the_session.api.get_timestamp(&theirs) != CUPTI_SUCCESS) {
+    if (cupti_time(&theirs) != CUPTI_SUCCESS) {
       return;
     }
     const uint64_t width = now_ns() - before;

@@ -125,6 +125,14 @@ std::optional<Error> check_domains(const std::string& value) {
       "leave it unset (default: driver); other values are only for comparing the callback domains"};
 }
 
+std::optional<Error> check_shared(const std::string& value) {
+  if (value == "1" || value == "0") {
+    return std::nullopt;
+  }
+  return Error{"GPUPROF_CUPTI_SHARED='" + value + "' is ignored: it is not 1 or 0",
+               "leave it unset for the default, 0"};
+}
+
 std::optional<Error> check_flush(const std::string& value) {
   const bool number = !value.empty() && value.size() < 10 && value.find_first_not_of("0123456789") == std::string::npos;
   if (number && std::stol(value) >= GPUPROF_FLUSH_MS_MIN && std::stol(value) <= GPUPROF_FLUSH_MS_MAX) {
@@ -137,6 +145,7 @@ std::optional<Error> check_flush(const std::string& value) {
 constexpr Variable kVariables[] = {{GPUPROF_ENV_CUPTI_PATH, check_path},
                                    {GPUPROF_ENV_CUPTI_DOMAINS, check_domains},
                                    {GPUPROF_ENV_CUPTI_FLUSH_MS, check_flush},
+                                   {GPUPROF_ENV_CUPTI_SHARED, check_shared},
                                    {GPUPROF_ENV_NEXT_CUDA_INJECTION}};
 constexpr std::string_view kCudaVariables[] = {"CUDA_", "NVIDIA_"};
 constexpr Descriptor kCupti = {"cupti",        "CUDA kernels, copies and fills on NVIDIA GPUs",
