@@ -179,6 +179,31 @@ class Attached(rig.RuntimeTest):
             self.assert_recorded(*prefix)
             os.unlink(self.profile_path)
 
+    @rig.requires("root", "program:unshare", "program:setpriv")
+    def test_without_root_twice(self):
+        """A user attaches to processes of their own, also in a user namespace that they have made."""
+        scope = "/proc/sys/kernel/yama/ptrace_scope"
+        if os.path.exists(scope) and open(scope, encoding="ascii").read().strip() != "0":
+            self.skipTest("kernel.yama.ptrace_scope is not 0")
+        root = make_root(self.folder)  # copies that the other user may read
+        gpuprof = shutil.copy(rig.GPUPROF, root)
+        for folder in (self.folder, root + "/tmp"):
+            os.chmod(folder, 0o777)
+        for prefix in (AS_OTHER, (*AS_OTHER, "unshare", "-Urn")):
+            process = subprocess.Popen([*prefix, root + APP, *LONG], env={**os.environ, "LD_LIBRARY_PATH": root + MOCKS},
+                                       stdout=subprocess.DEVNULL)
+            self.addCleanup(lambda process=process: (process.kill(), process.wait()))
+            self.assertTrue(rig.wait_for(lambda process=process: rig.napping(process.pid)))
+            for number in range(2):
+                output = os.path.join(root, "tmp", f"{process.pid}-{number}.txt")
+                recorder = subprocess.Popen([*AS_OTHER, gpuprof, "record", "-p", str(process.pid), "-o", output],
+                                            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                rig.wait_for(lambda: recorder.poll() is not None or (rig.gpu_records(output) or 0) > 500)
+                recorder.send_signal(signal.SIGINT)
+                _, stderr = recorder.communicate(timeout=60)
+                self.assertEqual(recorder.returncode, 0, stderr)
+                self.assertGreater(rig.Profile(output).end()["gpu_ns"], 0, stderr)
+
 
 if __name__ == "__main__":
     rig.main()
