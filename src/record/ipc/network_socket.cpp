@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -26,27 +27,40 @@ namespace {
 constexpr int kBacklog = 128;
 constexpr int kWaitMs = 1000;
 
-// The raw system calls change only this thread, which is the only one of the child.
+// `kind`: "net" or "user".
+bool shares_namespace(pid_t pid, const char* kind) {
+  struct stat theirs {};
+  struct stat ours {};
+  const std::string path = "/ns/" + std::string(kind);
+  return ::stat(("/proc/" + std::to_string(pid) + path).c_str(), &theirs) != 0 ||
+         ::stat(("/proc/self" + path).c_str(), &ours) != 0 ||
+         (theirs.st_ino == ours.st_ino && theirs.st_dev == ours.st_dev);
+}
+
+// Makes the child's socket acceptable to a target in whose user namespace root has no id. The raw system calls change
+// only this thread, which is the only one of the child.
 void become_user_of(const Credentials& user) {
-  if (::geteuid() != 0) {
-    return;
-  }
   // Without these rights, the socket belongs to root, whom most targets accept, too.
   (void)::syscall(SYS_setgroups, 0, nullptr);
   (void)::syscall(SYS_setresgid, user.gid, user.gid, user.gid);
   (void)::syscall(SYS_setresuid, user.uid, user.uid, user.uid);
+  // The user must not trace the child, whatever fs.suid_dumpable is.
+  (void)::prctl(PR_SET_DUMPABLE, 0);
 }
 
 // Runs in a child, because a process cannot always return from another user namespace. The child sends the socket, or
 // an error number.
 void make_socket(int parent, const ProcessGuard& process, const std::string& name) {
+  const bool becomes_user = ::geteuid() == 0 && !shares_namespace(process.pid(), "user");
   int error = 0;
   UniqueFd made;
   // The owner of a user namespace has the right to enter its network only inside it.
   if (::setns(process.pidfd(), CLONE_NEWNET) != 0 && ::setns(process.pidfd(), CLONE_NEWUSER | CLONE_NEWNET) != 0) {
     error = errno;
   } else {
-    become_user_of(process.credentials());
+    if (becomes_user) {
+      become_user_of(process.credentials());
+    }
     auto socket = listen_at(name);
     error = socket ? 0 : errno;
     made = socket ? std::move(*socket) : UniqueFd();
@@ -106,11 +120,7 @@ Result<UniqueFd> listen_in_network_of(const ProcessGuard& process, const std::st
 }
 
 bool shares_network(pid_t pid) {
-  struct stat theirs {};
-  struct stat ours {};
-  const std::string path = "/proc/" + std::to_string(pid) + "/ns/net";
-  return ::stat(path.c_str(), &theirs) != 0 || ::stat("/proc/self/ns/net", &ours) != 0 ||
-         (theirs.st_ino == ours.st_ino && theirs.st_dev == ours.st_dev);
+  return shares_namespace(pid, "net");
 }
 
 }  // namespace gpuprof::record
