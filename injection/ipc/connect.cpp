@@ -92,10 +92,10 @@ bool connect_to(int fd, const char* name, size_t length) {
 bool connect_to_either(int fd, const char* name) {
   char abstract[sizeof(sockaddr_un::sun_path)] = {};
   const size_t length = strlen(name);
-  if (length == 0 || length > sizeof(abstract) - 1) {
+  if (length == 0 || length > sizeof(abstract) - 2) {
     return false;
   }
-  memcpy(abstract + 1, name, length);
+  memcpy(abstract + 1, name, length + 1);
   return connect_to(fd, abstract, length + 1) ||
          (socket_file[0] != '\0' && connect_to(fd, socket_file, strlen(socket_file)));
 }
