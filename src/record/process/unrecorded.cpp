@@ -303,7 +303,7 @@ UnrecordedProcesses::Finding UnrecordedProcesses::missing(const Process& process
   if (hidden) {
     return certain("its root directory or mount namespace has no " + library.injection,
                    "set TMPDIR, when you start gpuprof, to a folder that the process sees, too" +
-                       std::string(library.attaches ? ", or run gpuprof as root" : ""));
+                       std::string(library.attaches && ::geteuid() != 0 ? ", or run gpuprof as root" : ""));
   }
   return {.text = {what + "perhaps it has not called that library", "gpuprof doctor lists what can be recorded"}};
 }
