@@ -11,6 +11,8 @@ namespace gpuprof::injection::cupti {
 
 struct Session {
   Api api;
+  // gpuprof's subscription if CUPTI has several; null: CUPTI has only this one.
+  CUpti_SubscriberHandle shared;
   // true: CUPTI refused the timestamp callback, so `clock_offset_ns` converts CUPTI's times. Each flush measures
   // that offset again.
   bool convert_clock;

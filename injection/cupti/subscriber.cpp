@@ -18,6 +18,7 @@
 #include "cupti/kernel_names.h"
 #include "cupti/sampling/exact_launches.h"
 #include "cupti/session.h"
+#include "cupti/shared.h"
 #include "cupti/windows/passed_launches.h"
 #include "cupti/windows/unfinished_launches.h"
 #include "ipc/emit.h"
@@ -137,7 +138,8 @@ void give_up(const char* what, CUptiResult result) {
 // Makes CUPTI take its timestamps from CLOCK_MONOTONIC, if it can. Call it before the first activity kind is enabled.
 void choose_clock(bool again) {
   Session& s = session();
-  s.convert_clock = s.api.register_timestamp == nullptr || s.api.register_timestamp(timestamp) != CUPTI_SUCCESS;
+  s.convert_clock = s.shared != nullptr || s.api.register_timestamp == nullptr ||
+                    s.api.register_timestamp(timestamp) != CUPTI_SUCCESS;
   if (s.convert_clock) {
     measure_clock_offset();
   }
@@ -153,25 +155,25 @@ void choose_latency(bool again) {
   if (!wants(GPUPROF_OPTION_LATENCY)) {
     return;
   }
-  const CUptiResult result = api.enable_latency == nullptr ? CUPTI_ERROR_NOT_SUPPORTED : api.enable_latency(1);
+  const bool can = api.enable_latency != nullptr && session().shared == nullptr;
+  const CUptiResult result = can ? api.enable_latency(1) : CUPTI_ERROR_NOT_SUPPORTED;
   if (!again) {
     meta("cupti.latency", result == CUPTI_SUCCESS ? "on" : result_text(api, result));
   }
 }
 
 CUptiResult enable_kinds() {
-  const Api& api = session().api;
   if (wants(GPUPROF_OPTION_COUNTS)) {
     return CUPTI_SUCCESS;  // CUPTI counts nothing while it records work
   }
   for (const Kind& kind : kKinds) {
-    const CUptiResult result = api.enable(kind.kind);
+    const CUptiResult result = enable_kind(kind.kind);
     if (result != CUPTI_SUCCESS && kind.required) {
       return result;
     }
   }
   if (load_relaxed(&session().unified_memory)) {
-    api.enable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
+    enable_kind(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
   }
   return CUPTI_SUCCESS;
 }
@@ -179,12 +181,11 @@ CUptiResult enable_kinds() {
 // CUPTI takes 2 s to disable the counters of unified memory. They cost only programs that use such memory, so a pause
 // keeps them.
 void disable_kinds(bool pause) {
-  const Api& api = session().api;
   for (const Kind& kind : kKinds) {
-    api.disable(kind.kind);
+    disable_kind(kind.kind);
   }
   if (!pause && load_relaxed(&session().unified_memory)) {
-    api.disable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
+    disable_kind(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
   }
 }
 
@@ -197,7 +198,7 @@ CUptiResult choose_graphs(bool again) {
   if (!again) {
     meta("cupti.graphs", s.whole_graphs ? "whole" : "node");
   }
-  return s.whole_graphs ? s.api.enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE) : CUPTI_SUCCESS;
+  return s.whole_graphs ? enable_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE) : CUPTI_SUCCESS;
 }
 
 CUptiResult enable() {
@@ -216,7 +217,7 @@ CUptiResult enable() {
 const char* configure(bool again, CUptiResult* result) {
   choose_clock(again);
   choose_latency(again);
-  *result = session().api.register_buffers(on_buffer_requested, on_buffer_completed);
+  *result = register_buffers();
   if (*result != CUPTI_SUCCESS) {
     return "CUPTI rejects the activity buffers";
   }
@@ -236,8 +237,9 @@ const char* configure(bool again, CUptiResult* result) {
 
 // Returns whether CUPTI may detach. If it has recorded a graph, a replay by another thread after the detach ends with
 // "unspecified launch failure" (CUDA 13.0), so CUPTI must stay. Without callbacks of the driver, graphs are not seen.
+// If CUPTI has several subscribers, it also stays for the others.
 bool may_detach() {
-  return domains().driver && load_relaxed(&session().graphs_seen) == 0;
+  return domains().driver && session().shared == nullptr && load_relaxed(&session().graphs_seen) == 0;
 }
 
 // Ends the subscription. CUPTI stays in the process, but calls nothing.
@@ -246,7 +248,12 @@ void leave_cupti() {
   session().api.unsubscribe(subscriber);
   subscriber = nullptr;
   meta("note.cupti_stays",
-       "CUPTI stays in the process, because the process uses CUDA graphs: launches may take up to 1 us longer");
+       session().shared == nullptr
+           ? "CUPTI stays in the process, because the process uses CUDA graphs: launches may take up "
+             "to 1 us longer"
+           : "CUPTI stays in the process, because other tools may use it: launches may take up to 1 us "
+             "longer");
+  session().shared = nullptr;
   store_release(&session().finalize, uint32_t{kDone});
 }
 
@@ -267,6 +274,30 @@ void note_switch(uint64_t begun) {
   }
 }
 
+// Subscribes alone if possible, because only then can CUPTI be detached, and has all records. `holder`: see
+// subscribe_shared().
+CUptiResult open_subscription(char* holder) {
+  holder[0] = '\0';
+  session().shared = nullptr;
+  if (wants_sharing() && subscribe_shared(&subscriber, on_callback, holder) == CUPTI_SUCCESS) {
+    return CUPTI_SUCCESS;
+  }
+  const CUptiResult result = session().api.subscribe(&subscriber, on_callback, nullptr);
+  return result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED &&
+                 subscribe_shared(&subscriber, on_callback, holder) == CUPTI_SUCCESS
+             ? CUPTI_SUCCESS
+             : result;
+}
+
+void report_conflict(const char* holder) {
+  char reason[256];
+  snprintf(reason, sizeof(reason), "another profiler uses CUPTI in this process (%s), and only one can: run without it",
+           holder[0] != '\0' ? holder
+                             : "torch.profiler, Nsight, DCGM, a debugger, or the program's own CUDA_INJECTION64_PATH "
+                               "library");
+  disable(reason);
+}
+
 // `again`: after a pause, in which CUPTI was detached.
 bool subscribe(bool again) {
   const Api& api = session().api;
@@ -275,20 +306,23 @@ bool subscribe(bool again) {
   store_relaxed(&session().unified_memory, false);
   // CUPTI does not report conditional nodes created while it is not subscribed. So some may exist.
   store_relaxed(&session().conditions, again || wants(GPUPROF_OPTION_ATTACHED) ? 1U : 0U);
-  CUptiResult result = api.subscribe(&subscriber, on_callback, nullptr);
+  char holder[kHolderBytes];
+  CUptiResult result = open_subscription(holder);
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && again) {
     return false;  // another profiler uses the pause
   }
   store_relaxed(&session().finalize, uint32_t{kNotWanted});
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-    disable(
-        "another profiler uses CUPTI in this process (torch.profiler, Nsight, DCGM, a debugger, or the program's own "
-        "CUDA_INJECTION64_PATH library), and only one can: run without it");
+    report_conflict(holder);
     return false;
   }
   if (result != CUPTI_SUCCESS) {
     give_up("CUPTI refuses the subscription", result);
     return false;
+  }
+  if (session().shared != nullptr && !again) {
+    meta("note.cupti_shared",
+         "CUPTI has several subscribers: no queue times (--latency) and no page migrations are recorded");
   }
   store_relaxed(&session().subscriptions, again ? load_relaxed(&session().subscriptions) + 1 : 0U);
   forget_launches();
@@ -296,7 +330,7 @@ bool subscribe(bool again) {
   if (const char* failure = configure(again, &result); failure != nullptr) {
     give_up(failure, result);
     disable_kinds(false);
-    api.disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+    disable_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
     api.unsubscribe(subscriber);
     return false;
   }
@@ -417,7 +451,7 @@ void request_finalize(bool last) {
   end_handlers(false);
   disable_kinds(false);
   if (s.whole_graphs) {
-    s.api.disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+    disable_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
   }
   if (last) {
     store_relaxed(&s.ending, 1U);

@@ -17,10 +17,12 @@
 #include "cupti/event_handlers.h"
 #include "cupti/sampling/pc_sampling.h"
 #include "cupti/session.h"
+#include "cupti/shared.h"
 #include "cupti/subscriber.h"
 #include "cupti/windows/passed_launches.h"
 #include "ipc/emit.h"
 #include "runtime/lifecycle.h"
+#include "wire/cupti_faults.h"
 #include "wire/wire.h"
 
 namespace gpuprof::injection::cupti {
@@ -66,6 +68,25 @@ bool load_cupti() {
   return true;
 }
 
+// Reports known faults of this CUPTI that can affect the recording.
+void report_faults() {
+  uint32_t version = 0;
+  the_session.api.get_version(&version);
+  char text[800];
+  int length = snprintf(text, sizeof(text), "CUPTI %u has known faults", version);
+  const int empty = length;
+  for (const CuptiFault& fault : kCuptiFaults) {
+    const bool concerns = fault.options == 0 || wants(fault.options);
+    if (has_fault(version, fault) && concerns && length < static_cast<int>(sizeof(text))) {
+      length += snprintf(text + length, sizeof(text) - static_cast<size_t>(length), "%s%s",
+                         length == empty ? ": " : "; ", fault.text);
+    }
+  }
+  if (length > empty) {
+    meta("note.cupti_faults", text);
+  }
+}
+
 // Reports that the user has set an NVTX tool. That tool gets the ranges, and gpuprof gets none. (src/backend/cupti does
 // not replace the user's tool.)
 void report_nvtx() {
@@ -94,6 +115,7 @@ bool begin(bool attached) {
     return false;
   }
   report_torch();
+  report_faults();
   if (attached) {
     meta("nvtx.missing", "the program was already running: NVTX loads a tool only at a program's first range");
   }
@@ -179,7 +201,7 @@ void measure_clock_offset() {
   for (int i = 0; i < kTries; ++i) {
     uint64_t theirs = 0;
     const uint64_t before = now_ns();
-    if (the_session.api.get_timestamp(&theirs) != CUPTI_SUCCESS) {
+    if (cupti_time(&theirs) != CUPTI_SUCCESS) {
       return;
     }
     const uint64_t width = now_ns() - before;

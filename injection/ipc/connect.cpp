@@ -1,5 +1,6 @@
 #include "ipc/connect.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -53,16 +55,28 @@ bool open_socket(int* result) {
   return true;
 }
 
-// Connects to an abstract socket. Its address is a NUL byte followed by the name, without a terminator.
-bool connect_to(int fd, const char* name) {
+// The path of GPUPROF_SOCKET_FILE beside this library. Stored, because a forked child must not ask the loader.
+constinit char socket_file[sizeof(sockaddr_un::sun_path)] = {};
+
+void find_socket_file() {
+  Dl_info info = {};
+  if (socket_file[0] != '\0' || dladdr(socket_file, &info) == 0 || info.dli_fname == nullptr) {
+    return;
+  }
+  const char* slash = strrchr(info.dli_fname, '/');
+  const int folder = slash == nullptr ? 0 : static_cast<int>(slash - info.dli_fname);
+  const int length = snprintf(socket_file, sizeof(socket_file), "%.*s/" GPUPROF_SOCKET_FILE, folder, info.dli_fname);
+  if (folder == 0 || length >= static_cast<int>(sizeof(socket_file))) {
+    socket_file[0] = '\0';
+  }
+}
+
+// `name`: a path, or a NUL byte and an abstract name. `length` does not count a path's terminator.
+bool connect_to(int fd, const char* name, size_t length) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
-  const size_t length = strlen(name);
-  if (length == 0 || length > sizeof(address.sun_path) - 1) {
-    return false;
-  }
-  memcpy(address.sun_path + 1, name, length);
-  const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
+  memcpy(address.sun_path, name, length);
+  const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length);
   const uint64_t deadline = now_ns() + kTimeoutSeconds * 1000000000ULL;
   while (connect(fd, reinterpret_cast<const sockaddr*>(&address), bytes) != 0) {
     if (errno == EISCONN) {
@@ -73,6 +87,17 @@ bool connect_to(int fd, const char* name) {
     }
   }
   return true;
+}
+
+bool connect_to_either(int fd, const char* name) {
+  char abstract[sizeof(sockaddr_un::sun_path)] = {};
+  const size_t length = strlen(name);
+  if (length == 0 || length > sizeof(abstract) - 2) {
+    return false;
+  }
+  memcpy(abstract + 1, name, length + 1);
+  return connect_to(fd, abstract, length + 1) ||
+         (socket_file[0] != '\0' && connect_to(fd, socket_file, strlen(socket_file)));
 }
 
 // Checks the peer's user, because any user may listen at the recorder's name after the recorder has died. In a user
@@ -183,6 +208,7 @@ void adopt_clock(const gpuprof_welcome& welcome) {
 }
 
 bool connect_uninterrupted(const Introduction& who, const Address& address, Connection* connection) {
+  find_socket_file();
   gpuprof_hello hello;
   const bool introduced = address.token != nullptr && make_handshake(who, address.token, &hello);
   const int fd = introduced ? open_connection(address) : -1;
@@ -209,7 +235,7 @@ int open_connection(const Address& address) {
   if (address.socket == nullptr || !open_socket(&fd)) {
     return -1;
   }
-  if (!connect_to(fd, address.socket) || !is_recorder(fd, address.user)) {
+  if (!connect_to_either(fd, address.socket) || !is_recorder(fd, address.user)) {
     close(fd);
     return -1;
   }

@@ -106,6 +106,11 @@ class Backend {
   // from the innermost end of a stack.
   [[nodiscard]] virtual std::span<const std::string_view> profiler_libraries() const { return {}; }
 
+  // For doctor. Returns the version of the vendor's library on this machine; 0: unknown, or doctor does not need it.
+  [[nodiscard]] virtual uint32_t library_version() const { return 0; }
+  // Returns the known faults of a version, each with the release that mends it.
+  [[nodiscard]] virtual std::vector<std::string> faults_of(uint32_t /*version*/) const { return {}; }
+
   // True if the backend is used only with --backend NAME. Other backends see the same work, and it must not count
   // twice.
   [[nodiscard]] virtual bool only_by_name() const { return false; }

@@ -2,6 +2,7 @@
 
 #include <bpf/bpf.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <bit>
 #include <cerrno>
@@ -35,7 +36,8 @@ uint32_t slot_count() {
 
 Error bpf_error(const std::string& what, int error, std::string_view hint) {
   const bool rights = error == EPERM || error == EACCES;
-  return {what + ": " + std::strerror(error), rights ? hints::kRightsForBpf : std::string(hint)};
+  const char* const missing = ::geteuid() == 0 ? hints::kOutsideContainer : hints::kRightsForBpf;
+  return {what + ": " + std::strerror(error), rights ? missing : std::string(hint)};
 }
 
 void listen_to_libbpf() {

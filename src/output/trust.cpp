@@ -57,7 +57,7 @@ std::string record_line(const ProfileInfo& info) {
   add_part(info.represented_records(CoverageCount::without_stack), info.gpu_records, "whose stack is missing", line);
   add_part(info.represented_records(CoverageCount::without_launch), info.gpu_records, "without a known launch", line);
   add_part(info.represented_records(CoverageCount::before_attach), info.gpu_records,
-           "launched before record -p was attached", line);
+           "launched before gpuprof was attached", line);
   return line;
 }
 
@@ -242,6 +242,28 @@ std::string notice_text(const ProfileInfo& info) {
     text.append(text.empty() ? "" : "; ").append(line);
   }
   return text;
+}
+
+std::vector<std::string> note_lines(const ProfileInfo& info) {
+  constexpr size_t kMostNotes = 16;  // a hostile profile may have any number of them
+  std::set<std::string> notes;
+  size_t more = 0;
+  for (const auto& [key, value] : info.meta) {
+    if (!key.starts_with("process.") || key.find(".note.") == std::string::npos) {
+      continue;
+    }
+    std::string note = "note: " + shown_name(shown_ends(value));
+    if (notes.size() < kMostNotes) {
+      notes.insert(std::move(note));
+    } else {
+      more += notes.contains(note) ? 0U : 1U;
+    }
+  }
+  std::vector<std::string> lines(notes.begin(), notes.end());
+  if (more > 0) {
+    lines.push_back(counted_text(more, "more note"));
+  }
+  return lines;
 }
 
 std::vector<std::string> stack_lines(const ProfileInfo& info) {

@@ -33,6 +33,10 @@ enum class TrustLines : uint8_t { all, missing };
 // missing.
 std::vector<std::string> trust_lines(const analyze::ProfileInfo& info, TrustLines which = TrustLines::all);
 
+// Returns what the recorded processes noted, such as what a version of a vendor's library is known to do wrong. Each
+// text appears once.
+std::vector<std::string> note_lines(const analyze::ProfileInfo& info);
+
 // Returns how many CPU stacks are complete and how deep they are. Returns no lines if the profile does not say.
 std::vector<std::string> stack_lines(const analyze::ProfileInfo& info);
 

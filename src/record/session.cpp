@@ -19,7 +19,8 @@
 #include "record/join/correlator.h"
 #include "record/memory_budget.h"
 #include "record/process/unrecorded.h"
-#include "record/session/attachment.h"
+#include "record/session/attach/attachment.h"
+#include "record/session/attach/late_injections.h"
 #include "record/session/clocks.h"
 #include "record/session/code/gpu_instructions.h"
 #include "record/session/code/gpu_lines.h"
@@ -135,6 +136,9 @@ class Session {
     }
     Status ready = injection_.prepare(backends_, *channel_, stacks_.engine.get(), user_, options_.preserve_environment);
     unrecorded_.emplace(expected_libraries(backends_, injection_.env()), ::getpid(), !LocalSources::are_in(backends_));
+    if (!stacks_.engine) {  // an engine must know each library before its first launch
+      late_.emplace(backends_, channel_->socket_name(), channel_->token());
+    }
     return ready;
   }
 
@@ -204,10 +208,37 @@ class Session {
       if (unrecorded_ && unrecorded_->look(now, [this](pid_t pid) { return channel_->has_source_of(pid); })) {
         attachment_.leave_ended_children(stacks_.engine.get());
       }
+      inject_late();
       clocks_.look(*correlator_, backends_);
       output_.write_if_due(now, *correlator_, *channel_, stacks_.engine.get());
       live_.show_if_due(now, *correlator_, windows_->on());
       give_up_if_unwritable();
+    }
+  }
+
+  // Records processes of containers that the command has started, if they use CUDA or Level Zero.
+  void inject_late() {
+    if (!late_) {
+      return;
+    }
+    for (const pid_t pid : unrecorded_->take_hidden()) {
+      if (late_->begin(pid)) {
+        channel_->expect_attached(static_cast<uint32_t>(pid));
+        correlator_->on_attach(static_cast<uint32_t>(pid));
+      }
+    }
+    auto outcome = late_->take();
+    if (!outcome) {
+      return;
+    }
+    channel_->listen_at(std::move(outcome->socket));
+    const std::string process = "process " + std::to_string(outcome->pid);
+    if (outcome->injected) {
+      log::info(process + " does not see gpuprof's library, so gpuprof has injected it: earlier work is missing");
+      correlator_->add_meta("process." + std::to_string(outcome->pid) + ".note.attached",
+                            "the library was injected into the running process: earlier work is missing");
+    } else {
+      log::debug("the library was not injected into " + process + ": " + outcome->injected.error().message);
     }
   }
 
@@ -296,6 +327,7 @@ class Session {
   // Returns the end of the last window. Idle time is computed only up to that end.
   uint64_t stop_recording() {
     const uint64_t end_ns = windows_->end();
+    late_.reset();
     iteration_->flush_targets();
     attachment_.leave(*iteration_);
     channel_->disable_all();
@@ -350,6 +382,7 @@ class Session {
   InjectionSetup injection_;
   std::optional<UnrecordedProcesses> unrecorded_;
   Attachment attachment_;
+  std::optional<LateInjections> late_;
   std::unique_ptr<Correlator> correlator_;
   LocalSources sources_;
   Clocks clocks_;

@@ -93,8 +93,9 @@ Result<StackSetup> choose_counting(StackChoice choice, const Error& why) {
                    : choose_stacks(choice);
   if (!setup) {
     const Error& missing = setup.error();
-    return Error{why.message + "; and its launches cannot be counted: " + missing.message,
-                 why.hint.empty() ? missing.hint : why.hint + "; for counting: " + missing.hint};
+    return Error{
+        why.message + "; and its launches cannot be counted: " + missing.message,
+        why.hint.empty() || why.hint == missing.hint ? missing.hint : why.hint + "; for counting: " + missing.hint};
   }
   return setup;
 }

@@ -31,6 +31,9 @@
 
 /* Environment variables of the target. */
 #define GPUPROF_ENV_SOCKET "GPUPROF_SOCKET" /* abstract socket name, without the leading NUL */
+/* The same recorder's socket in the folder of the injection libraries. A process in another network namespace cannot
+ * reach the abstract name. */
+#define GPUPROF_SOCKET_FILE "socket"
 /* 32 hex digits, with which a process proves that the recorder started it. */
 #define GPUPROF_ENV_TOKEN "GPUPROF_TOKEN"
 /* The user id of the recorder in the recorder's namespace. A target does not connect to a listener of another user.
@@ -44,6 +47,8 @@
 #define GPUPROF_ENV_CUPTI_PATH "GPUPROF_CUPTI_PATH"
 #define GPUPROF_ENV_CUPTI_DOMAINS "GPUPROF_CUPTI_DOMAINS"
 #define GPUPROF_ENV_CUPTI_FLUSH_MS "GPUPROF_CUPTI_FLUSH_MS"
+/* 1: other tools can subscribe to CUPTI beside gpuprof. */
+#define GPUPROF_ENV_CUPTI_SHARED "GPUPROF_CUPTI_SHARED"
 /* Limits of GPUPROF_CUPTI_FLUSH_MS, in milliseconds. */
 #define GPUPROF_FLUSH_MS_MIN 10
 #define GPUPROF_FLUSH_MS_MAX 1000

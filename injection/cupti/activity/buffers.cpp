@@ -10,6 +10,7 @@
 #include "cupti/activity/records.h"
 #include "cupti/kernel_names.h"
 #include "cupti/session.h"
+#include "cupti/shared.h"
 #include "cupti/windows/passed_launches.h"
 #include "cupti/windows/unfinished_launches.h"
 #include "ipc/emit.h"
@@ -198,7 +199,7 @@ void emit_record(const CUpti_Activity* record) {
 void emit_all(uint8_t* buffer, size_t valid) {
   CUpti_Activity* record = nullptr;
   CUptiResult result = CUPTI_SUCCESS;
-  while ((result = session().api.next_record(buffer, valid, &record)) == CUPTI_SUCCESS && record != nullptr) {
+  while ((result = next_record(buffer, valid, &record)) == CUPTI_SUCCESS && record != nullptr) {
     emit_record(record);
   }
   if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_MAX_LIMIT_REACHED) {
@@ -210,7 +211,7 @@ void emit_all(uint8_t* buffer, size_t valid) {
 
 void count_dropped() {
   size_t dropped = 0;
-  if (session().api.dropped_records(nullptr, 0, &dropped) == CUPTI_SUCCESS && dropped > 0) {
+  if (dropped_records(&dropped) == CUPTI_SUCCESS && dropped > 0) {
     lost(GPUPROF_LOSS_VENDOR_DROPPED, dropped);
   }
 }

@@ -96,7 +96,7 @@ void enable_unified_memory() {
     counter.enable = 1;
   }
   CUptiResult result = CUPTI_ERROR_NOT_SUPPORTED;
-  if (api.configure_unified_memory != nullptr) {
+  if (api.configure_unified_memory != nullptr && s.shared == nullptr) {
     result = api.configure_unified_memory(config, 4);
   }
   if (result == CUPTI_SUCCESS) {

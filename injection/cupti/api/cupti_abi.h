@@ -109,6 +109,16 @@ using CUpti_CallbackFunc = void (*)(void* user, CUpti_CallbackDomain domain, CUp
 
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void* user);
 CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber);
+
+// CUPTI 13.0 and later; allowMultipleSubscribers: 13.2 and later. `structSize` says which members there are.
+struct CUpti_SubscriberParams {
+  size_t structSize;
+  const char* subscriberName;
+  char* oldSubscriberName;  // gets the name of the tool that is subscribed already
+  size_t oldSubscriberSize;
+  uint8_t allowMultipleSubscribers;
+  uint8_t padding[7];
+};
 CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain,
                                 CUpti_CallbackId id);
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const char** name);

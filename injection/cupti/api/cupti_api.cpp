@@ -29,6 +29,19 @@ void bind_sampling(void* library, PcSamplingApi* api) {
   api->complete = complete;
 }
 
+void bind_shared(void* library, SharedApi* api) {
+  bool complete = true;
+  const auto need = [&](const char* name, auto* function) { complete = look_up(library, name, function) && complete; };
+  need("cuptiSubscribe_v2", &api->subscribe);
+  need("cuptiActivityRegisterCallbacks_v2", &api->register_buffers);
+  need("cuptiActivityEnable_v2", &api->enable);
+  need("cuptiActivityDisable_v2", &api->disable);
+  need("cuptiActivityGetNextRecord_v2", &api->next_record);
+  need("cuptiActivityGetNumDroppedRecords_v2", &api->dropped_records);
+  need("cuptiGetTimestamp_v2", &api->get_timestamp);
+  api->complete = complete;
+}
+
 void bind_sass(void* library, SassApi* api) {
   bool complete = true;
   const auto need = [&](const char* name, auto* function) { complete = look_up(library, name, function) && complete; };
@@ -72,6 +85,7 @@ const char* bind(void* library, Api* api) {
   look_up(library, "cuptiActivityEnableLatencyTimestamps", &api->enable_latency);
   look_up(library, "cuptiActivityConfigureUnifiedMemoryCounter", &api->configure_unified_memory);
   look_up(library, "cuptiFinalize", &api->finalize);
+  bind_shared(library, &api->shared);
   bind_sampling(library, &api->sampling);
   bind_sass(library, &api->sass);
   return missing;

@@ -37,6 +37,21 @@ struct SassApi {
   bool complete;
 };
 
+// Functions for several subscribers. https://docs.nvidia.com/cupti/main/main.html#multiple-subscribers lists them. All
+// but `subscribe` are in CUPTI 13.3 and later.
+struct SharedApi {
+  CUptiResult (*subscribe)(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void* user, CUpti_SubscriberParams*);
+  CUptiResult (*register_buffers)(CUpti_SubscriberHandle,
+                                  void (*request)(uint8_t** buffer, size_t* size, size_t* max_records, void* info),
+                                  void (*complete)(uint8_t* buffer, size_t size, size_t valid, void* info));
+  CUptiResult (*enable)(CUpti_SubscriberHandle, CUpti_ActivityKind, void* config);
+  CUptiResult (*disable)(CUpti_SubscriberHandle, CUpti_ActivityKind, void* config);
+  CUptiResult (*next_record)(CUpti_SubscriberHandle, uint8_t* buffer, size_t valid, CUpti_Activity**);
+  CUptiResult (*dropped_records)(CUpti_SubscriberHandle, CUcontext, uint32_t stream, size_t* dropped);
+  CUptiResult (*get_timestamp)(CUpti_SubscriberHandle, uint64_t* time);
+  bool complete;
+};
+
 struct Api {
   decltype(&cuptiGetVersion) get_version;
   decltype(&cuptiGetResultString) get_result_string;
@@ -59,6 +74,7 @@ struct Api {
   decltype(&cuptiActivityEnableLatencyTimestamps) enable_latency;
   decltype(&cuptiActivityConfigureUnifiedMemoryCounter) configure_unified_memory;
   decltype(&cuptiFinalize) finalize;
+  SharedApi shared;
   PcSamplingApi sampling;
   SassApi sass;
 };

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/nvidia_driver.h"
 #include "wire/cuda_launches.h"
+#include "wire/cupti_faults.h"
 #include "wire/wire.h"
 
 extern "C" {
@@ -124,6 +125,14 @@ std::optional<Error> check_domains(const std::string& value) {
       "leave it unset (default: driver); other values are only for comparing the callback domains"};
 }
 
+std::optional<Error> check_shared(const std::string& value) {
+  if (value == "1" || value == "0") {
+    return std::nullopt;
+  }
+  return Error{"GPUPROF_CUPTI_SHARED='" + value + "' is ignored: it is not 1 or 0",
+               "leave it unset for the default, 0"};
+}
+
 std::optional<Error> check_flush(const std::string& value) {
   const bool number = !value.empty() && value.size() < 10 && value.find_first_not_of("0123456789") == std::string::npos;
   if (number && std::stol(value) >= GPUPROF_FLUSH_MS_MIN && std::stol(value) <= GPUPROF_FLUSH_MS_MAX) {
@@ -136,6 +145,7 @@ std::optional<Error> check_flush(const std::string& value) {
 constexpr Variable kVariables[] = {{GPUPROF_ENV_CUPTI_PATH, check_path},
                                    {GPUPROF_ENV_CUPTI_DOMAINS, check_domains},
                                    {GPUPROF_ENV_CUPTI_FLUSH_MS, check_flush},
+                                   {GPUPROF_ENV_CUPTI_SHARED, check_shared},
                                    {GPUPROF_ENV_NEXT_CUDA_INJECTION}};
 constexpr std::string_view kCudaVariables[] = {"CUDA_", "NVIDIA_"};
 constexpr Descriptor kCupti = {"cupti",        "CUDA kernels, copies and fills on NVIDIA GPUs",
@@ -219,6 +229,28 @@ class CuptiBackend final : public Backend {
     }
     env.set(kInjectionVariable, std::move(ours));
     return {};
+  }
+
+  [[nodiscard]] uint32_t library_version() const override {
+    const std::string path = find_cupti();
+    void* const library = path.empty() ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    if (library == nullptr) {
+      return 0;
+    }
+    // Never closed: CUPTI may have started threads.
+    const auto get_version = reinterpret_cast<int (*)(uint32_t*)>(dlsym(library, "cuptiGetVersion"));
+    uint32_t version = 0;
+    return get_version != nullptr && get_version(&version) == 0 ? version : 0;
+  }
+
+  [[nodiscard]] std::vector<std::string> faults_of(uint32_t version) const override {
+    std::vector<std::string> faults;
+    for (const CuptiFault& fault : kCuptiFaults) {
+      if (has_fault(version, fault)) {
+        faults.push_back(std::string(fault.text) + " (before CUDA " + fault.mended + ")");
+      }
+    }
+    return faults;
   }
 
   void watch_clocks() override { clocks_ = std::make_unique<ClockWatch>(); }

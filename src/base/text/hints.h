@@ -18,6 +18,10 @@ inline constexpr const char* kPtraceScope = "run gpuprof as root, or: sudo sysct
 inline constexpr const char* kPtraceForbidden =
     "reboot with another value of kernel.yama.ptrace_scope, or start the program with gpuprof record -- COMMAND";
 
+// For rights that root lacks in a container.
+inline constexpr const char* kOutsideContainer =
+    "run gpuprof outside of the container, or start the container with --privileged";
+
 inline constexpr const char* kMoreFiles = "raise the limit on open files (ulimit -n)";
 inline constexpr const char* kMoreProcesses = "raise the limit on processes (ulimit -u)";
 

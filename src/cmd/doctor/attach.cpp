@@ -19,6 +19,10 @@ std::string link(const std::string& path) {
 Fact ptrace_fact(const std::string& root, const Rights& rights) {
   const std::string scope = first_line(root + "/proc/sys/kernel/yama/ptrace_scope");
   const bool capable = rights.has(kCapSysPtrace);
+  if (rights.ptrace_filtered) {
+    return {"ptrace", State::missing, "a system call filter (seccomp) forbids ptrace: record -p only counts launches",
+            hints::kOutsideContainer};
+  }
   if (scope == "3") {
     return {"ptrace", State::missing,
             "kernel.yama.ptrace_scope is 3, which forbids ptrace: record -p only counts launches",

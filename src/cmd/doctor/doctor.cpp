@@ -12,6 +12,7 @@
 #include "backend/backend.h"
 #include "base/files/file.h"
 #include "base/process/process_status.h"
+#include "base/process/seccomp_filter.h"
 #include "base/text/utf8.h"
 #include "cmd/command.h"
 #include "cmd/doctor/facts.h"
@@ -41,6 +42,29 @@ std::vector<Fact> backend_facts() {
     }
     facts.push_back(
         {backend->descriptor().name, found.available ? State::ok : State::missing, std::move(detail), found.hint});
+  }
+  return facts;
+}
+
+// Lists known faults of the vendors' libraries.
+std::vector<Fact> fault_facts() {
+  std::vector<Fact> facts;
+  for (const auto& backend : backend::make_all()) {
+    const uint32_t version = backend->library_version();
+    std::string listed;
+    for (const std::string& fault : backend->faults_of(version)) {
+      listed += (listed.empty() ? ": " : "; ") + fault;
+    }
+    const std::string name = "version " + std::to_string(version);
+    if (version != 0 && listed.empty()) {
+      facts.push_back({backend->descriptor().name, State::ok, name + " has no fault that gpuprof knows", ""});
+    } else if (version != 0) {
+      facts.push_back({backend->descriptor().name, State::limited, name + listed,
+                       "use a newer version: docs/cli.md, \"Known faults of CUPTI\""});
+    }
+  }
+  if (facts.empty()) {
+    facts.push_back({"libraries", State::info, "no installed library has known faults that depend on its version", ""});
   }
   return facts;
 }
@@ -87,11 +111,13 @@ Fact assembler_fact() {
 
 std::vector<Section> gather() {
   constexpr size_t kMaxMap = 16384;
-  const Rights rights =
+  Rights rights =
       parse_rights(read_status_of(static_cast<uint32_t>(::getpid())), read_text("/proc/self/uid_map", kMaxMap));
+  rights.ptrace_filtered = filter_forbids_ptrace();
   const KernelRelease release = parse_release(first_line("/proc/sys/kernel/osrelease"));
   std::vector<Section> sections;
   sections.push_back({"backends", backend_facts()});
+  sections.push_back({"faults", fault_facts()});
   sections.push_back({"stacks", stack_facts(try_bpf)});
   sections.push_back({"rights", rights_facts("", rights, can_create_bpf_map())});
   sections.push_back({"kernel", kernel_facts("", release)});

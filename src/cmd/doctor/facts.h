@@ -37,6 +37,8 @@ struct Rights {
   std::uint64_t effective_capabilities = 0;
   bool own_user_namespace = false;  // the capabilities are valid only in the user namespace of a container
 
+  bool ptrace_filtered = false;  // a system call filter forbids ptrace
+
   [[nodiscard]] bool has(unsigned capability) const { return ((effective_capabilities >> capability) & 1U) != 0; }
   [[nodiscard]] bool can_trace() const;  // whether the capabilities suffice; the kernel may still refuse
 };

@@ -324,6 +324,9 @@ void print_without_work(const Summary& summary, Page& page) {
 }
 
 void print_trust(const Summary& summary, Page& page) {
+  for (const std::string& note : note_lines(summary.info)) {
+    page.clauses(note, "");
+  }
   std::vector<std::string> lines = trust_lines(summary.info);
   if (page.detail().whole_trust) {
     for (std::string& line : stack_lines(summary.info)) {

@@ -170,6 +170,9 @@ class Work {
           std::find(seen.begin(), seen.end(), mapping.file.get()) != seen.end()) {
         continue;
       }
+      if (!mapping.file->fd && is_brought(*mapping.file)) {
+        mapping.file->fd.reset(::fcntl(brought_.get(), F_DUPFD_CLOEXEC, 0));
+      }
       if (mapping.file->fd && same_bytes(mapping.file->fd.get(), request_.bytes)) {
         return mapping.file;
       }
@@ -177,6 +180,12 @@ class Work {
       ++others;
     }
     return nullptr;
+  }
+
+  // Only root may open a mapped memfd by /proc/PID/map_files. So the memfd that bring() has filled stays open.
+  [[nodiscard]] bool is_brought(const symbolize::MappedFile& file) const {
+    struct stat info {};
+    return brought_ && ::fstat(brought_.get(), &info) == 0 && info.st_ino == file.inode && info.st_dev == file.device;
   }
 
   Status bring(size_t others) {
@@ -233,6 +242,7 @@ class Work {
     if (!file || !write_all(file.get(), request_.bytes, "its memfd")) {
       return Error{"the process's memfd cannot be written: " + std::string(std::strerror(errno)), ""};
     }
+    brought_ = reopen_regular(path);
     return {};
   }
 
@@ -272,6 +282,7 @@ class Work {
   Loader loader_;
   TracedThread& thread_;
   uint64_t scratch_ = 0;
+  UniqueFd brought_;
 };
 
 InjectionOutcome inject_here(const InjectionRequest& request, const std::function<bool()>& stop) {

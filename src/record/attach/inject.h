@@ -38,7 +38,7 @@ struct Injection {
 // later. If another recording of the process has just ended, waits up to GPUPROF_LEAVE_WAIT_NS until that recording's
 // library has left. Fails if a step makes no progress for 5 s. Restores the thread even if a step fails. Once `stop`
 // returns true, returns within about a second (see inject_child.h). Leaves a process alone that no longer matches
-// `who`. Each error is one line, for example: no right to trace, no dlopen, seccomp, another network namespace.
+// `who`. Each error is one line, for example: no right to trace, no dlopen, seccomp.
 Result<Injection> inject(const InjectionRequest& request);
 
 }  // namespace gpuprof::record

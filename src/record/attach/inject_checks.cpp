@@ -3,7 +3,6 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,6 +21,7 @@
 #include "base/files/safe_open.h"
 #include "base/process/credentials.h"
 #include "base/process/process_status.h"
+#include "base/process/seccomp_filter.h"
 #include "base/return_if_error.h"
 #include "base/text/hints.h"
 #include "reader/file_symbols.h"
@@ -79,14 +79,6 @@ bool is_32_bit(uint32_t pid) {
   return ident.size() == EI_NIDENT && ident[EI_CLASS] == ELFCLASS32;
 }
 
-// Both processes must be in one network namespace, because abstract sockets are visible only inside one.
-bool shares_network(uint32_t pid) {
-  struct stat theirs {};
-  struct stat ours {};
-  return ::stat(proc(pid, "ns/net").c_str(), &theirs) != 0 || ::stat("/proc/self/ns/net", &ours) != 0 ||
-         (theirs.st_ino == ours.st_ino && theirs.st_dev == ours.st_dev);
-}
-
 bool belongs_to_other(uint32_t pid) {
   const auto users = parse_users(read_status_of(pid));
   return (!users || users->uids[0] != ::geteuid()) && ::geteuid() != 0;
@@ -98,6 +90,10 @@ Error of_other_user(uint32_t pid) {
 }
 
 Error no_right(uint32_t pid) {
+  if (filter_forbids_ptrace()) {
+    return {"a system call filter (seccomp) forbids gpuprof to trace process " + std::to_string(pid),
+            hints::kOutsideContainer};
+  }
   if (belongs_to_other(pid)) {
     return of_other_user(pid);
   }
@@ -220,10 +216,6 @@ Status check_process(uint32_t pid) {
   }
   if (is_32_bit(pid)) {
     return Error{process + " is a 32-bit program", ""};
-  }
-  if (!shares_network(pid)) {
-    return Error{process + " is in another network namespace, which cannot reach gpuprof's socket",
-                 "run gpuprof in that namespace (nsenter -t " + std::to_string(pid) + " -n, or inside the container)"};
   }
   if (::access(proc(pid, "mem").c_str(), R_OK | W_OK) != 0 || !open_regular(AT_FDCWD, proc(pid, "mem"), O_RDWR)) {
     return no_right(pid);

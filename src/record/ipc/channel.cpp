@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/process/packet.h"
+#include "record/ipc/network_socket.h"
 #include "wire/clock_offset.h"
 #include "wire/wire.h"
 
@@ -116,11 +117,19 @@ Result<std::unique_ptr<Channel>> Channel::open(const ChannelOptions& options) {
   return std::unique_ptr<Channel>(new Channel(options, std::move(*listener)));
 }
 
-void Channel::prepare(backend::LaunchEnv& env) const {
+void Channel::prepare(backend::LaunchEnv& env, int folder) {
+  // Without it, only processes in other network namespaces are not recorded.
+  if (const Status also = listener_.listen_in(folder); !also) {
+    log::info("processes in other network namespaces are not recorded: " + also.error().message);
+  }
   env.set(GPUPROF_ENV_SOCKET, socket_name());
   env.set(GPUPROF_ENV_TOKEN, token());
   env.set(GPUPROF_ENV_UID, std::to_string(::geteuid()));
   env.samples = options_.sampling.samples;
+}
+
+Status Channel::prepare(const ProcessGuard& process) {
+  return shares_network(process.pid()) ? Status() : listener_.listen_in_network_of(process);
 }
 
 void Channel::add_poll_fds(std::vector<pollfd>& fds) const {
@@ -210,7 +219,7 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
   }
   source->segment = static_cast<gpuprof_segment*>(memory);
   source->id = options_.ids->make();
-  set_up(options_, caller.hello.backend, *source);
+  set_up(caller.hello.backend, *source);
 
   // Call the sink before sending the welcome. While the target waits for its welcome, its mappings can be read.
   const std::string backend = std::move(caller.hello.backend);
@@ -257,7 +266,9 @@ void Channel::release(backend::SourceId id) {
 }
 
 // The target maps the segment only after this call.
-void Channel::set_up(const ChannelOptions& options, std::string_view backend, Source& source) {
+void Channel::set_up(std::string_view backend, Source& source) const {
+  const ChannelOptions& options = options_;
+  const bool attached = options.attached || attached_.contains(source.pid);
   const bool code_only =
       std::find(options.code_only.begin(), options.code_only.end(), backend) != options.code_only.end();
   const backend::SamplingOptions& sampling = options.sampling;
@@ -269,7 +280,7 @@ void Channel::set_up(const ChannelOptions& options, std::string_view backend, So
   segment.stack_share = GPUPROF_ALL_STACKS;
   segment.options.flags =
       (options.latency ? GPUPROF_OPTION_LATENCY : 0u) | (options.whole_graphs ? GPUPROF_OPTION_WHOLE_GRAPHS : 0u) |
-      (options.attached ? GPUPROF_OPTION_ATTACHED : 0u) | (options.stacks ? GPUPROF_OPTION_STACKS : 0u) |
+      (attached ? GPUPROF_OPTION_ATTACHED : 0u) | (options.stacks ? GPUPROF_OPTION_STACKS : 0u) |
       (sampling.samples ? GPUPROF_OPTION_SAMPLES : 0u) | (sampling.counts() ? GPUPROF_OPTION_COUNTS : 0u) |
       (sampling.exact ? GPUPROF_OPTION_EXACT : 0u) | (code_only ? GPUPROF_OPTION_CODE_ONLY : 0u) |
       (options.duty_cycle ? GPUPROF_OPTION_WINDOWS : 0u) |

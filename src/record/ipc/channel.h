@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -70,7 +71,14 @@ class Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  void prepare(backend::LaunchEnv& env) const;
+  // `folder`: the open folder of env.library_dir, in which the channel's second socket is made.
+  void prepare(backend::LaunchEnv& env, int folder);
+
+  // Call it before the library is injected into the process: lets it connect from another network namespace.
+  Status prepare(const ProcessGuard& process);
+  void listen_at(UniqueFd socket) { listener_.listen_at(std::move(socket)); }
+  // The library is injected into this process while it runs, so what the process did before is unknown.
+  void expect_attached(uint32_t pid) { attached_.insert(pid); }
 
   // Adds descriptors that become readable when there is work, for example when a process connects or ends.
   void add_poll_fds(std::vector<pollfd>& fds) const;
@@ -156,13 +164,14 @@ class Channel {
   void count_if_unmapped(const Source& source);
   void report_counters(Source& source, backend::EventSink& sink);
   void set_control(uint32_t bits, bool on);
-  static void set_up(const ChannelOptions& options, std::string_view backend, Source& source);
+  void set_up(std::string_view backend, Source& source) const;
 
   ChannelOptions options_;
   Listener listener_;
   std::vector<std::unique_ptr<Source>> sources_;
   CodeObjects code_;
   std::vector<backend::SourceId> held_;
+  std::set<uint32_t> attached_;
   uint64_t refused_ = 0;
   FewWarnings cannot_guard_;  // limits warnings, because a process can connect repeatedly
   FewWarnings rejected_;

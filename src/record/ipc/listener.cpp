@@ -2,27 +2,27 @@
 
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/un.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstddef>
 #include <cstring>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/return_if_error.h"
 #include "base/text/hex.h"
+#include "record/ipc/network_socket.h"
 #include "record/process/ancestry.h"
 
 namespace gpuprof::record {
 namespace {
 
-constexpr int kBacklog = 128;
-// Limits one call of take(). The limit covers the complete backlog, so that every caller is accepted in time.
-constexpr int kMaxAccepts = 2 * kBacklog;
+// Limits one call of take(), for each socket. The limit exceeds the backlog, so that every caller is accepted in time.
+constexpr int kMaxAccepts = 256;
 // After connections of unexpected users, or after more than kMany connections at once, the listener pauses for 20 times
 // the CPU time that it has just used. So it uses at most about 5% of a CPU.
 constexpr int kMany = 16;
@@ -41,20 +41,6 @@ constexpr size_t kSilentShare = 8;
 constexpr uint64_t kHelloTimeoutNs = 5 * GPUPROF_HANDSHAKE_WAIT_NS;
 constexpr uint64_t kLongestTurnNs = 100'000'000;
 
-Result<UniqueFd> listen_abstract(const std::string& name) {
-  UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path + 1, name.data(), name.size());
-  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  if (!fd || ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
-      ::listen(fd.get(), kBacklog) != 0) {
-    return Error{std::string("cannot open the socket that targets connect to: ") + std::strerror(errno),
-                 "gpuprof needs Unix sockets; check seccomp or container restrictions"};
-  }
-  return fd;
-}
-
 }  // namespace
 
 Result<Listener> Listener::open(const ExpectedCallers& expected) {
@@ -64,11 +50,11 @@ Result<Listener> Listener::open(const ExpectedCallers& expected) {
   }
   listener.name_ = "gpuprof-" + random_hex(24);
   listener.token_ = random_hex(sizeof(gpuprof_hello::token));
-  auto socket = listen_abstract(listener.name_);
+  auto socket = record::listen_at('\0' + listener.name_);
   if (!socket) {
     return std::move(socket).error();
   }
-  listener.socket_ = std::move(*socket);
+  listener.sockets_.push_back(std::move(*socket));
   rlimit files{};
   const bool known = ::getrlimit(RLIMIT_NOFILE, &files) == 0;
   listener.max_silent_ =
@@ -76,9 +62,35 @@ Result<Listener> Listener::open(const ExpectedCallers& expected) {
   return listener;
 }
 
+Status Listener::listen_in(int folder) {
+  auto socket = record::listen_at("/proc/self/fd/" + std::to_string(folder) + "/" GPUPROF_SOCKET_FILE);
+  RETURN_IF_ERROR(socket);
+  // Targets of other users must be able to connect, whatever the umask. Nobody else can change the folder.
+  if (::fchmodat(folder, GPUPROF_SOCKET_FILE, 0666, 0) != 0) {
+    return Error{std::string("cannot change the mode of the recorder's socket: ") + std::strerror(errno), ""};
+  }
+  sockets_.push_back(std::move(*socket));
+  return {};
+}
+
+Status Listener::listen_in_network_of(const ProcessGuard& process) {
+  auto socket = record::listen_in_network_of(process, '\0' + name_);
+  RETURN_IF_ERROR(socket);
+  listen_at(std::move(*socket));
+  return {};
+}
+
+void Listener::listen_at(UniqueFd socket) {
+  if (socket) {
+    sockets_.push_back(std::move(socket));
+  }
+}
+
 void Listener::add_poll_fds(std::vector<pollfd>& fds) const {
   if (monotonic_ns() >= next_accept_ns_) {
-    fds.push_back({socket_.get(), POLLIN, 0});
+    for (const UniqueFd& socket : sockets_) {
+      fds.push_back({socket.get(), POLLIN, 0});
+    }
   }
   for (const PendingConnection& silent : silent_) {
     fds.push_back({silent.connection.get(), POLLIN, 0});
@@ -104,14 +116,16 @@ std::vector<Caller> Listener::take() {
 bool Listener::accept_new(std::vector<Caller>& callers) {
   bool strangers = false;
   int accepted = 0;
-  while (accepted < kMaxAccepts && accept_one(strangers, callers)) {
-    ++accepted;
+  for (const UniqueFd& socket : sockets_) {
+    for (int left = kMaxAccepts; left > 0 && accept_one(socket, strangers, callers); --left) {
+      ++accepted;
+    }
   }
   return strangers || accepted > kMany;
 }
 
-bool Listener::accept_one(bool& stranger, std::vector<Caller>& callers) {
-  UniqueFd connection(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+bool Listener::accept_one(const UniqueFd& socket, bool& stranger, std::vector<Caller>& callers) {
+  UniqueFd connection(::accept4(socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!connection) {
     const bool no_more = errno == EMFILE || errno == ENFILE;
     if (no_more && drop_oldest(callers)) {

@@ -1,4 +1,4 @@
-// Accepts connections from targets on a socket that every process on the machine can reach. Closes connections of
+// Accepts connections from targets on sockets that every process on the machine can reach. Closes connections of
 // unexpected users without reading them. A caller must send the token. A silent caller, which sends nothing, is dropped
 // after a time limit and does not delay other callers.
 #pragma once
@@ -15,6 +15,7 @@
 
 #include "base/few_warnings.h"
 #include "base/process/credentials.h"
+#include "base/process/process_guard.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "record/ipc/handshake.h"
@@ -40,6 +41,13 @@ struct ExpectedCallers {
 class Listener {
  public:
   static Result<Listener> open(const ExpectedCallers& expected = {});
+
+  // Also listens at GPUPROF_SOCKET_FILE in the open folder.
+  Status listen_in(int folder);
+  // Also listens at the same abstract name in the network namespace of the process.
+  Status listen_in_network_of(const ProcessGuard& process);
+  // Also listens at this socket of listen_in_network_of().
+  void listen_at(UniqueFd socket);
 
   [[nodiscard]] const std::string& name() const { return name_; }  // abstract socket name, without the leading NUL
   [[nodiscard]] const std::string& token() const { return token_; }
@@ -68,7 +76,7 @@ class Listener {
   // Returns true if many or unexpected callers came, so that the listener must pause.
   bool accept_new(std::vector<Caller>& callers);
   // Returns false if no further connection can be accepted now.
-  bool accept_one(bool& stranger, std::vector<Caller>& callers);
+  bool accept_one(const UniqueFd& socket, bool& stranger, std::vector<Caller>& callers);
   bool is_expected(const Credentials& peer);
   bool is_ours(PendingConnection& silent) const;
   void forget(PendingConnection& silent);
@@ -81,7 +89,7 @@ class Listener {
   uint64_t next_accept_ns_ = 0;              // connections are accepted from this time on (monotonic)
   std::string name_;
   std::string token_;
-  UniqueFd socket_;
+  std::vector<UniqueFd> sockets_;
   std::deque<PendingConnection> silent_;  // oldest first
   size_t max_silent_ = 0;
   uint64_t forgotten_ = 0;

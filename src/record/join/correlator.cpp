@@ -187,7 +187,7 @@ void Correlator::on_counted_process(uint32_t pid, const std::shared_ptr<ProcessG
     producers_.processes().forget(pid);  // an earlier child had the pid
   }
   producers_.processes().on_process(pid, guard);
-  producers_.on_attached(pid);
+  producers_.count(pid);
 }
 
 void Correlator::prepare_counted(uint32_t pid) {
@@ -195,7 +195,7 @@ void Correlator::prepare_counted(uint32_t pid) {
 }
 
 void Correlator::on_counted_launch(uint32_t function, const LaunchStack& launch) {
-  if (!producers_.is_attached_to(launch.pid) || !windows_.is_open()) {
+  if (!producers_.is_counted(launch.pid) || !windows_.is_open()) {
     return;
   }
   const std::vector<std::string>& functions = join_.options.counted_functions;

@@ -101,6 +101,8 @@ class Correlator final : public backend::EventSink, public StackSink {
   void add_loss(profile::ProcessId process, profile::LossReason reason, uint64_t count) {
     join_.counters.add_loss(process, reason, count);
   }
+  // Call it before the library is injected into the running process.
+  void on_attach(uint32_t pid) { join_.attached.insert(pid); }
   void add_meta(std::string key, std::string value) { producers_.add_meta(std::move(key), std::move(value)); }
 
   // Returns up to `most` functions whose instructions are to be analyzed, in descending order of samples. Call it after

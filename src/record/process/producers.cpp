@@ -63,7 +63,7 @@ bool Source::knows_range(uint32_t range) const {
 
 Producers::Producers(uint32_t attach_pid, MemoryBudget* memory) : memory_(memory) {
   if (attach_pid != 0) {
-    attached_.insert(attach_pid);
+    counted_.insert(attach_pid);
   }
 }
 
@@ -176,7 +176,7 @@ void Producers::on_meta(Source& source, std::string_view text) {
   ++source.metas;
   // Keys from a library are complete ("cupti.version"). Keys without a dot get the backend's name as prefix.
   const std::string key(text.substr(0, equals));
-  if (!source.traits.in_recorder && (key == kLateTables || key.starts_with("note.drm."))) {
+  if (!source.traits.in_recorder && (key == kLateTables || key == "note.attached" || key.starts_with("note.drm."))) {
     return;  // only the recorder knows this
   }
   if (key == "python.version") {

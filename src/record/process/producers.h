@@ -81,10 +81,10 @@ class Producers {
   [[nodiscard]] Source* find(backend::SourceId id);  // null if the source has ended or is unknown
   // Any process can map the injection library and call its probe, so callers must check that a process belongs to this
   // recording.
-  [[nodiscard]] bool is_recorded(uint32_t pid) const { return is_attached_to(pid) || processes_.knows(pid); }
-  [[nodiscard]] bool is_attached_to(uint32_t pid) const { return attached_.contains(pid); }
-  // Call it for a child of the process of record -p whose launches are counted, too.
-  void on_attached(uint32_t pid) { attached_.insert(pid); }
+  [[nodiscard]] bool is_recorded(uint32_t pid) const { return is_counted(pid) || processes_.knows(pid); }
+  // Returns whether launches of the process are counted by probes, if any are: record -p and its process's children.
+  [[nodiscard]] bool is_counted(uint32_t pid) const { return counted_.contains(pid); }
+  void count(uint32_t pid) { counted_.insert(pid); }
   [[nodiscard]] NameIndex thread_name(uint32_t pid, uint32_t tid) const { return threads_.find(pid, tid); }
   profile::RangeId range(Source& source, uint32_t id);
 
@@ -116,7 +116,7 @@ class Producers {
  private:
   bool make_device(Source& source, const Source::Device& device, bool last);
 
-  std::unordered_set<uint32_t> attached_;  // the process of record -p, and those of its children that are counted
+  std::unordered_set<uint32_t> counted_;
   MemoryBudget* memory_;
   NameTable names_{NameTable::kMaxBytes, memory_};
   RangeTable ranges_{memory_};

@@ -92,6 +92,12 @@ std::string keep_variables(const std::string& variable) {
          variable + "," GPUPROF_ENV_SOCKET "," GPUPROF_ENV_TOKEN "," GPUPROF_ENV_UID;
 }
 
+// Returns whether the process cannot open the injection library by its path. `folder`: /proc/PID.
+bool is_hidden(const UniqueFd& folder, const std::string& injection) {
+  const UniqueFd root = injection.empty() ? UniqueFd() : locate(folder.get(), "root", O_DIRECTORY);
+  return root && !open_regular({root.get(), read_file_rights(folder.get())}, injection);
+}
+
 }  // namespace
 
 struct UnrecordedProcesses::Process {
@@ -113,8 +119,8 @@ std::vector<ExpectedLibrary> expected_libraries(const backend::Backends& chosen,
     const std::string* value = env.get(what.load_variable);
     const bool is_loaded = value != nullptr && value->find(ours) != std::string::npos;
     if (!what.vendor_library.empty() && (!is_chosen || is_loaded)) {
-      libraries.push_back(
-          {what.name, std::string(what.vendor_library), is_chosen ? std::move(ours) : "", what.load_variable});
+      libraries.push_back({what.name, std::string(what.vendor_library), is_chosen ? std::move(ours) : "",
+                           what.load_variable, is_chosen && backend->attaches()});
     }
   }
   return libraries;
@@ -249,7 +255,11 @@ void UnrecordedProcesses::check(const Process& process, const IsConnected& is_co
                (is_connected(process.pid) || is_overwritten || has_variable(*variables, GPUPROF_ENV_SOCKET, ""))) {
       findings_.erase({process.pid, process.program, library.backend});
     } else {
-      set(process, library.backend, missing(process, library, vendor, *variables));
+      const bool hidden = !ours && !library.variable.empty() && is_hidden(process.folder, library.injection);
+      if (hidden && library.attaches) {
+        hidden_.push_back(process.pid);
+      }
+      set(process, library.backend, missing(process, library, vendor, *variables, hidden));
     }
   }
   if (devices_ && !known_library && !process.mapped.device.empty()) {
@@ -264,8 +274,8 @@ void UnrecordedProcesses::check(const Process& process, const IsConnected& is_co
 }
 
 UnrecordedProcesses::Finding UnrecordedProcesses::missing(const Process& process, const ExpectedLibrary& library,
-                                                          const std::string& vendor,
-                                                          const std::string& variables) const {
+                                                          const std::string& vendor, const std::string& variables,
+                                                          bool hidden) const {
   if (library.injection.empty()) {
     return {.text = {"has loaded " + vendor + ", but --backend has switched the backend " + library.backend + " off",
                      "add " + library.backend + " to --backend, or leave --backend out"}};
@@ -298,10 +308,10 @@ UnrecordedProcesses::Finding UnrecordedProcesses::missing(const Process& process
     return certain("it uses musl, and gpuprof's library needs the GNU C library",
                    "run a program that is built for the GNU C library, or count launches: sudo gpuprof record -p PID");
   }
-  const UniqueFd root = locate(process.folder.get(), "root", O_DIRECTORY);
-  if (root && !open_regular({root.get(), read_file_rights(process.folder.get())}, library.injection)) {
+  if (hidden) {
     return certain("its root directory or mount namespace has no " + library.injection,
-                   "set TMPDIR, when you start gpuprof, to a folder that the process sees, too");
+                   "set TMPDIR, when you start gpuprof, to a folder that the process sees, too" +
+                       std::string(library.attaches && ::geteuid() != 0 ? ", or run gpuprof as root" : ""));
   }
   return {.text = {what + "perhaps it has not called that library", "gpuprof doctor lists what can be recorded"}};
 }

@@ -26,7 +26,8 @@ struct ExpectedLibrary {
   std::string vendor;  // prefix of the vendor library's file name
   // Path of the injection library; empty: the user has switched the backend off by --backend.
   std::string injection;
-  std::string variable;  // empty: the injection library was loaded only into an attached process, by ptrace
+  std::string variable;   // empty: the injection library was loaded only into an attached process, by ptrace
+  bool attaches = false;  // the injection library can be loaded into a running process
 };
 
 // `chosen`: the recording's backends. Call it when they have prepared `env`.
@@ -54,6 +55,10 @@ class UnrecordedProcesses {
   // Returns whether it was time.
   bool look(uint64_t now_ns, const IsConnected& is_connected);
 
+  // Returns the processes, found since the last call, that do not see the injection library's folder, but into which
+  // the library can be injected.
+  std::vector<pid_t> take_hidden() { return std::exchange(hidden_, {}); }
+
   // Returns one message for each reason. `nothing_recorded`: also returns reasons that are only probable.
   [[nodiscard]] std::vector<Error> messages(bool nothing_recorded) const;
 
@@ -76,7 +81,7 @@ class UnrecordedProcesses {
   void examine(pid_t pid, uint64_t now_ns, const IsConnected& is_connected);
   void check(const Process& process, const IsConnected& is_connected);
   [[nodiscard]] Finding missing(const Process& process, const ExpectedLibrary& library, const std::string& vendor,
-                                const std::string& variables) const;
+                                const std::string& variables, bool hidden) const;
   void set(const Process& process, const std::string& backend, Finding finding);
 
   std::vector<ExpectedLibrary> libraries_;
@@ -88,6 +93,7 @@ class UnrecordedProcesses {
   CountChild count_child_;
   std::unordered_map<pid_t, Known> known_;
   std::map<Key, Finding> findings_;
+  std::vector<pid_t> hidden_;
   uint64_t next_ns_ = 0;
 };
 

@@ -9,7 +9,7 @@
 
 namespace gpuprof::record {
 
-Status InjectionSetup::prepare(const backend::Backends& backends, const Channel& channel, StackEngine* engine,
+Status InjectionSetup::prepare(const backend::Backends& backends, Channel& channel, StackEngine* engine,
                                const std::optional<TargetUser>& user, bool preserve_environment) {
   auto directory = LibraryDir::make();
   if (!directory) {
@@ -22,7 +22,7 @@ Status InjectionSetup::prepare(const backend::Backends& backends, const Channel&
                  "use only the outer gpuprof: two recorders would count all work twice"};
   }
   env_.library_dir = libraries_->path();
-  channel.prepare(env_);
+  channel.prepare(env_, libraries_->fd());
   for (const auto& backend : backends) {
     Status ready = prepare_one(*backend, engine);
     if (!ready && backend->is_code_only()) {

@@ -16,7 +16,7 @@ namespace gpuprof::record {
 class InjectionSetup {
  public:
   // `user`: the user that the command runs as. If `engine` is not null, attaches its probes to the libraries.
-  Status prepare(const backend::Backends& backends, const Channel& channel, StackEngine* engine,
+  Status prepare(const backend::Backends& backends, Channel& channel, StackEngine* engine,
                  const std::optional<TargetUser>& user, bool preserve_environment);
 
   [[nodiscard]] const backend::LaunchEnv& env() const { return env_; }

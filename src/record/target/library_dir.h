@@ -25,6 +25,7 @@ class LibraryDir {
   ~LibraryDir();
 
   Status unpack(const backend::Backend::Library& library);
+  [[nodiscard]] int fd() const { return fd_.get(); }
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:

@@ -15,6 +15,7 @@
 #include "mock_cupti_buffers.h"
 #include "mock_cupti_sampling.h"
 #include "mock_cupti_sass.h"
+#include "mock_cupti_shared.h"
 #include "mock_faults.h"
 #include "mock_gpu.h"
 
@@ -164,6 +165,7 @@ void on_op(const mock::Op& op) {
       !(whole_graphs && op.graph_node != 0)) {
     mock::add_op(op);
   }
+  mock::tool_op(op);
   mock::sample_op(op);
   mock::count_op(op, library.kinds[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL],
                  library.enabled[CUPTI_CB_DOMAIN_RESOURCE][CUPTI_CBID_RESOURCE_MODULE_PROFILED]);
@@ -307,9 +309,17 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFun
   if (subscriber == nullptr || callback == nullptr) {
     return CUPTI_ERROR_INVALID_PARAMETER;
   }
-  if (mock::faults().subscriber_conflict || library.subscriber != nullptr) {
+  if (mock::faults().subscriber_conflict || library.subscriber != nullptr || mock::has_tool()) {
     return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   }
+  return mock::subscribe_main(subscriber, callback, user);
+}
+
+}  // extern "C"
+
+namespace gpuprof::mock {
+
+CUptiResult subscribe_main(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void* user) {
   const auto set_tracer =
       driver_function("mock_cuda_set_tracer", static_cast<decltype(&mock_cuda_set_tracer)>(nullptr));
   if (set_tracer == nullptr) {
@@ -322,7 +332,55 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFun
   return CUPTI_SUCCESS;
 }
 
+bool is_main(CUpti_SubscriberHandle subscriber) {
+  return subscriber != nullptr && subscriber == library.subscriber;
+}
+
+bool has_main() {
+  return library.subscriber != nullptr;
+}
+
+CUptiResult enable_main(uint32_t number) {
+  const auto kind = static_cast<CUpti_ActivityKind>(number);
+  if (mock::faults().out_of_memory) {
+    return CUPTI_ERROR_OUT_OF_MEMORY;
+  }
+  if (mock::faults().insufficient_privileges) {
+    return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
+  }
+  if (mock::record_bytes(kind) == 0) {
+    return CUPTI_ERROR_INVALID_KIND;
+  }
+  if (kind == CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER && !library.unified_memory_configured) {
+    return CUPTI_ERROR_INVALID_OPERATION;
+  }
+  if (kind == CUPTI_ACTIVITY_KIND_MEMORY2 && mock::faults().refuse_memory) {
+    return CUPTI_ERROR_NOT_COMPATIBLE;
+  }
+  library.kinds[kind] = true;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult disable_main(uint32_t number) {
+  const auto kind = static_cast<CUpti_ActivityKind>(number);
+  if (mock::record_bytes(kind) == 0) {
+    return CUPTI_ERROR_INVALID_KIND;
+  }
+  library.kinds[kind] = false;
+  if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && library.on_at_context) {
+    library.records_nothing = true;
+  }
+  return CUPTI_SUCCESS;
+}
+
+}  // namespace gpuprof::mock
+
+extern "C" {
+
 CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) {
+  if (mock::forget_tool(subscriber)) {
+    return CUPTI_SUCCESS;
+  }
   if (subscriber == nullptr || subscriber != library.subscriber) {
     return CUPTI_ERROR_INVALID_PARAMETER;
   }
@@ -354,6 +412,7 @@ CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscrib
 
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
                                            CUpti_BuffersCallbackCompleteFunc complete) {
+  mock::forbid_if_shared("cuptiActivityRegisterCallbacks beside other subscribers");
   if (request == nullptr || complete == nullptr) {
     return CUPTI_ERROR_INVALID_PARAMETER;
   }
@@ -362,6 +421,7 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requ
 }
 
 CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc timestamp) {
+  mock::forbid_if_shared("cuptiActivityRegisterTimestampCallback beside other subscribers");
   if (timestamp == nullptr) {
     return CUPTI_ERROR_INVALID_PARAMETER;
   }
@@ -373,34 +433,13 @@ CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc t
 }
 
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
-  if (mock::faults().out_of_memory) {
-    return CUPTI_ERROR_OUT_OF_MEMORY;
-  }
-  if (mock::faults().insufficient_privileges) {
-    return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
-  }
-  if (mock::record_bytes(kind) == 0) {
-    return CUPTI_ERROR_INVALID_KIND;
-  }
-  if (kind == CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER && !library.unified_memory_configured) {
-    return CUPTI_ERROR_INVALID_OPERATION;
-  }
-  if (kind == CUPTI_ACTIVITY_KIND_MEMORY2 && mock::faults().refuse_memory) {
-    return CUPTI_ERROR_NOT_COMPATIBLE;
-  }
-  library.kinds[kind] = true;
-  return CUPTI_SUCCESS;
+  mock::forbid_if_shared("cuptiActivityEnable beside other subscribers");
+  return mock::enable_main(kind);
 }
 
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
-  if (mock::record_bytes(kind) == 0) {
-    return CUPTI_ERROR_INVALID_KIND;
-  }
-  library.kinds[kind] = false;
-  if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && library.on_at_context) {
-    library.records_nothing = true;
-  }
-  return CUPTI_SUCCESS;
+  mock::forbid_if_shared("cuptiActivityDisable beside other subscribers");
+  return mock::disable_main(kind);
 }
 
 CUptiResult cuptiActivityGetNextRecord(uint8_t* buffer, size_t valid, CUpti_Activity** record) {
@@ -438,10 +477,12 @@ CUptiResult cuptiActivityFlushAll(uint32_t flag) {
     pause();
   }
   mock::flush_ops((flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) != 0);
+  mock::flush_tool();
   return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiActivityEnableLatencyTimestamps(uint8_t enable) {
+  mock::forbid_if_shared("cuptiActivityEnableLatencyTimestamps beside other subscribers");
   if (mock::faults().refuse_latency) {
     return CUPTI_ERROR_NOT_SUPPORTED;
   }
@@ -451,6 +492,7 @@ CUptiResult cuptiActivityEnableLatencyTimestamps(uint8_t enable) {
 
 CUptiResult cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig* config,
                                                        uint32_t count) {
+  mock::forbid_if_shared("cuptiActivityConfigureUnifiedMemoryCounter beside other subscribers");
   if (config == nullptr || count == 0) {
     return CUPTI_ERROR_INVALID_PARAMETER;
   }
@@ -500,6 +542,7 @@ CUptiResult cuptiFinalize() {
   if (library.subscriber == nullptr) {
     mock::violation("cuptiFinalize without a subscriber");
   }
+  mock::forbid_if_shared("cuptiFinalize, although other tools may be subscribed");
   if (mock::sampling_anywhere()) {
     mock::violation("cuptiFinalize while a context is sampled");
   }

@@ -30,6 +30,7 @@ NOT_RUN = (
     (r"gpuprof <command> --help", "a synopsis: placeholders"),
     (r"gpuprof (filter|split) .*(--from 10s|--kernel nccl|--by rank|time=10s).*",
      "needs a job of four ranks that runs for 20 s; parts_test.py has profiles of ranks and slices"),
+    (r"sudo gpuprof record -p .*docker inspect.*", "needs Docker; test/runtime/containers makes namespaces itself"),
     (r"gpuprof annotate --gpu --kernel attention", "needs samples of GPU code; test/golden/options has some"),
 )
 # Commands that need more than PoCL: (text in the command, the requirement as named by rig.why_not).

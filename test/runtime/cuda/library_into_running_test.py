@@ -336,14 +336,6 @@ class Refusals(AttachTest):
         self.assertIn(f"is a thread of process {process.pid}", self.refused(int(other)))
         self.end_cuda(process)
 
-    def test_another_network_namespace_is_refused(self):
-        if os.geteuid() != 0 or subprocess.run(["unshare", "-n", "true"], check=False).returncode != 0:
-            self.skipTest("no right to make a network namespace")
-        process = self.start("unshare", "-n", WAITING_APP, "read")
-        self.assertIn("another network namespace", self.refused(process.pid))
-        self.assertFalse(mapped(process.pid))
-        self.assert_ends_well(process, "go\n")
-
     def test_a_process_in_another_pid_namespace_can_be_recorded(self):
         if os.geteuid() != 0 or subprocess.run(["unshare", "-p", "-f", "true"], check=False).returncode != 0:
             self.skipTest("no right to make a pid namespace")

@@ -25,6 +25,23 @@ class RecordCupti(rig.RuntimeTest):
         self.assertEqual(run.returncode, 0, stderr)
         return rig.Profile(self.profile_path), json.loads(run.stdout), stderr
 
+    def test_known_faults_of_the_cupti_version_are_noted_once(self):
+        for version, options, expected in (
+                (130000, [], ["flushing or stopping can crash or hang", "some kernels have no times",
+                              "graphs of green contexts lack capture stacks", "graphs with copies or fills leak memory",
+                              "long recordings take ever more CPU"]),
+                (130400, ["--latency"], ["long recordings take ever more CPU", "--latency can hang the program"]),
+                (130401, ["--latency"], [])):
+            with self.subTest(version=version):
+                profile, _, stderr = self.record_app("--launches", "5", faults=f"old_version={version}", options=options)
+                notes = [value for key, values in profile.meta().items() if key.endswith(".note.cupti_faults")
+                         for value in values]
+                text = f"CUPTI {version} has known faults: " + "; ".join(expected)
+                self.assertEqual(notes, [text] if expected else [])
+                self.assertEqual(stderr.count(text), 1 if expected else 0, stderr)
+                report = " ".join(self.gpuprof("report", "-i", self.profile_path).split())
+                self.assertEqual(report.count("note: " + text), 1 if expected else 0, report)
+
     def assert_exact(self, profile, did, stderr):
         self.assertEqual(sum(row[4] for row in profile.gpu()), did["total_ns"], stderr)
         self.assertEqual(sum(row[3] for row in profile.gpu()), did["total_ops"])

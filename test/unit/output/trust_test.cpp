@@ -171,3 +171,19 @@ TEST_CASE("the footer shows complete stacks and stack depth if they are known") 
   info.coverage["stack_whole"] = UINT64_MAX;  // this value must not overflow the percentage
   CHECK(stack_lines(info)[0].starts_with("stacks (inproc): 100.00% of"));
 }
+
+TEST_CASE("a note of several processes is shown once, and a hostile profile has few notes") {
+  analyze::ProfileInfo info = clean();
+  info.meta.emplace("process.1.note.torch_profiler", "no CUDA rows");
+  info.meta.emplace("process.2.note.torch_profiler", "no CUDA rows");
+  info.meta.emplace("process.1.note.x", "a\x1b[2Jb");
+  info.meta.emplace("process.1.cupti.path", "/x.note.y");
+  const auto lines = output::note_lines(info);
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0].find('\x1b') == std::string::npos);
+  CHECK(lines[1] == "note: no CUDA rows");
+  for (int i = 0; i < 100; ++i) {
+    info.meta.emplace("process.3.note." + std::to_string(i), std::to_string(i));
+  }
+  CHECK(output::note_lines(info).size() == 17);
+}

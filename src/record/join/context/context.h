@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <utility>
 
 #include "record/join/context/join_counters.h"
@@ -14,7 +15,11 @@ namespace gpuprof::record {
 inline constexpr size_t kMaxTimelineLines = 4'000'000;
 
 struct JoinContext {
-  explicit JoinContext(JoinOptions wanted) : options(std::move(wanted)), now_ns(options.clock()) {}
+  explicit JoinContext(JoinOptions wanted) : options(std::move(wanted)), now_ns(options.clock()) {
+    if (options.attach_pid != 0) {
+      attached.insert(options.attach_pid);
+    }
+  }
 
   [[nodiscard]] MemoryBudget& memory() const { return *options.memory; }
   [[nodiscard]] uint64_t slice_of(uint64_t ns) const {
@@ -27,6 +32,8 @@ struct JoinContext {
   }
 
   JoinOptions options;
+  // The process of record -p, or the processes into which the library was injected while they ran.
+  std::set<uint32_t> attached;
   uint64_t now_ns;  // CLOCK_MONOTONIC at the last poll iteration
   // Number of entries of KernelTimes and LoadedKernels that lookups have compared so far. Limits the work for samples.
   uint64_t compared = 0;

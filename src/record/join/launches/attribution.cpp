@@ -62,7 +62,7 @@ WorkKey Attribution::key_of(Source& source, const LaunchSite& site, const Pendin
   }
   key.flags = site.unsampled ? profile::kWorkUnsampled : 0;
   if (site.graph_node != 0) {
-    const bool attached = producers_.is_attached_to(source.pid);
+    const bool attached = join_.attached.contains(source.pid);
     key.flags |= profile::kWorkGraphNode | (attached ? profile::kWorkAttached : 0);
     key.capture = stacks_.use(*source.image, launches_.capture_stack(site, launch));
   }

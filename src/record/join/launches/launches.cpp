@@ -39,7 +39,7 @@ void Launches::add(backend::SourceId source, uint64_t correlation, const Pending
     nodes_.captured(source, correlation & ~GPUPROF_CORRELATION_NODE, call.stack);
     return;
   }
-  if ((join_.options.attach_pid != 0 || windows_.begin() > join_.options.start_ns || windows_.count() > 1) &&
+  if ((!join_.attached.empty() || windows_.begin() > join_.options.start_ns || windows_.count() > 1) &&
       is_launch(correlation)) {
     note_first(source, correlation, call.time_ns);
   }
@@ -82,8 +82,7 @@ PendingLaunch* Launches::find(backend::SourceId source, uint64_t correlation) {
 }
 
 bool Launches::is_before_attach(const Source& source, const LaunchSite& site) const {
-  if (join_.options.attach_pid == 0 || source.pid != join_.options.attach_pid || !site.has_call ||
-      !is_launch(site.correlation)) {
+  if (!join_.attached.contains(source.pid) || !site.has_call || !is_launch(site.correlation)) {
     return false;
   }
   const auto found = first_.find(site.source);

@@ -33,7 +33,7 @@ class Launches {
   [[nodiscard]] PendingLaunch* find(const LaunchSite& site);
   [[nodiscard]] PendingLaunch* find(backend::SourceId source, uint64_t correlation);
   // Returns whether the site's launch is older than all launches that its source has reported. This can be true only
-  // for the process of record -p, which made the launch before gpuprof was attached.
+  // for an attached process, which made the launch before gpuprof was attached.
   [[nodiscard]] bool is_before_attach(const Source& source, const LaunchSite& site) const;
   // Returns whether the site's launch is older than all launches that its source has reported from the window that
   // contains `start_ns`. Then the work was launched while recording was off.

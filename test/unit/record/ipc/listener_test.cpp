@@ -1,9 +1,11 @@
 // Tests which clients the listener accepts. Processes of other users are children, so those tests need root.
 #include "record/ipc/listener.h"
 
+#include <fcntl.h>
 #include <grp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +13,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <thread>
 
 #include "catch.h"
@@ -25,12 +28,14 @@ namespace {
 constexpr uid_t kUser = 54321;  // belongs to no user
 constexpr uid_t kOther = 54322;
 
-UniqueFd connect_as_target(const Listener& listener) {
+// `file`: the socket's path; empty: the abstract name.
+UniqueFd connect_as_target(const Listener& listener, const std::string& file = {}) {
   UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path + 1, listener.name().data(), listener.name().size());
-  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + listener.name().size());
+  const std::string name = file.empty() ? '\0' + listener.name() : file;
+  std::memcpy(address.sun_path, name.data(), name.size());
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
   return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), length) == 0 ? std::move(socket)
                                                                                            : UniqueFd{};
 }
@@ -66,13 +71,13 @@ std::vector<Caller> take_within_a_while(Listener& listener) {
 // A child that connects as another user, says hello, and waits until its connection ends.
 class OtherUser {
  public:
-  OtherUser(const Listener& listener, uid_t user) : pid_(::fork()) {
+  OtherUser(const Listener& listener, uid_t user, const std::string& file = {}) : pid_(::fork()) {
     if (pid_ == 0) {
       ::alarm(60);
       if (::setgroups(0, nullptr) != 0 || ::setresgid(user, user, user) != 0 || ::setresuid(user, user, user) != 0) {
         ::_exit(2);
       }
-      const UniqueFd socket = connect_as_target(listener);
+      const UniqueFd socket = connect_as_target(listener, file);
       say_hello_to_listener(socket, listener.token());
       char byte = 0;
       ::_exit(socket && ::recv(socket.get(), &byte, 1, 0) <= 0 ? 0 : 1);
@@ -101,6 +106,35 @@ class OtherUser {
 };
 
 }  // namespace
+
+TEST_CASE("the listener also accepts targets, and no others, at the file in a folder, whatever the umask") {
+  const std::string path = std::filesystem::temp_directory_path() / ("gpuprof-listener." + std::to_string(::getpid()));
+  REQUIRE(::mkdir(path.c_str(), 0711) == 0);
+  const UniqueFd folder(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  Listener listener = open_listener({.user = kUser, .ancestor = 1 << 30});
+  const mode_t before = ::umask(0077);
+  REQUIRE(listener.listen_in(folder.get()));
+  ::umask(before);
+  struct stat info {};
+  const std::string file = path + "/" GPUPROF_SOCKET_FILE;
+  REQUIRE(::stat(file.c_str(), &info) == 0);
+  CHECK((info.st_mode & 0777) == 0666);
+
+  const UniqueFd socket = connect_as_target(listener, file);
+  REQUIRE(say_hello_to_listener(socket, listener.token()));
+  const auto callers = take_within_a_while(listener);
+  REQUIRE(callers.size() == 1);
+  CHECK(callers[0].pid == static_cast<uint32_t>(::getpid()));
+  if (::geteuid() == 0) {
+    OtherUser stranger(listener, kOther, file);
+    while (!stranger.has_ended()) {
+      CHECK(listener.take().empty());
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    CHECK(stranger.status() == 0);
+  }
+  std::filesystem::remove_all(path);
+}
 
 TEST_CASE("a client with the token becomes a caller") {
   Listener listener = open_listener();

@@ -1,4 +1,4 @@
-#include "record/session/attachment.h"
+#include "record/session/attach/attachment.h"
 
 #include <utility>
 
@@ -47,7 +47,9 @@ Status Attachment::begin(const SessionOptions& options, const backend::Backends&
     return Error{"no process " + std::to_string(pid_), hints::kNameLiveProcess};
   }
   const auto stop = [&who] { return pending_stop() != 0 || who->has_ended(); };
-  auto injection = attach_by_injection(*who, backends, {channel.socket_name(), channel.token(), stop});
+  const Status reachable = channel.prepare(*guard_);
+  auto injection = reachable ? attach_by_injection(*who, backends, {channel.socket_name(), channel.token(), stop})
+                             : Result<Injection>(reachable.error());
   if (injection) {
     injection_ = std::move(*injection);
     // By default, the injection library walks the stacks. A stack engine exists only if --stacks requests one.
