@@ -73,17 +73,16 @@ void report_faults() {
   uint32_t version = 0;
   the_session.api.get_version(&version);
   char text[800];
-  int length = snprintf(text, sizeof(text), "CUPTI %u has known faults", version);
-  const int empty = length;
+  int length = 0;
   for (const CuptiFault& fault : kCuptiFaults) {
     const bool concerns = fault.options == 0 || wants(fault.options);
     if (has_fault(version, fault) && concerns && length < static_cast<int>(sizeof(text))) {
-      length += snprintf(text + length, sizeof(text) - static_cast<size_t>(length), "%s%s",
-                         length == empty ? ": " : "; ", fault.text);
+      length += snprintf(text + length, sizeof(text) - static_cast<size_t>(length), "%s%s", length == 0 ? "" : "; ",
+                         fault.text);
     }
   }
-  if (length > empty) {
-    meta("note.cupti_faults", text);
+  if (length > 0) {
+    meta("faults", text);
   }
 }
 

@@ -310,7 +310,7 @@ class Session {
     explain_missing_samples(options_.sampling, *correlator_, gpu_lines_->without_lines(), iteration_->ever_connected());
     // write() may change totals(), which the next statement reads.
     output_.write(*correlator_, *channel_, stacks_.engine.get());
-    Status written = output_.finish(correlator_->totals(), end_ns, signals_, terminated_);
+    Status written = output_.finish(*correlator_, end_ns, signals_, terminated_);
     add_written(output_.sink(), *memory_, correlator_->totals(), facts);
     if (const auto& kept = output_.kept()) {
       facts.kept = {kept->ns, kept->sums.gpu_records, kept->sums.gpu_ns};
@@ -353,6 +353,7 @@ class Session {
     facts.target_end = target_end(command_.status(), attachment_.has_ended());
     facts.windows = correlator_->windows();
     facts.only_a_window = windows_->had_gaps() || attachment_.is_wanted();
+    facts.duty_cycle = options_.has_duty_cycle();
     facts.used_gpu = iteration_->ever_connected();
     facts.nvtx_range = options_.nvtx_range;
     const Totals& totals = correlator_->totals();

@@ -140,7 +140,9 @@ Phrases estimated(const SummaryFacts& facts) {
     gpu_ns = saturating_add(gpu_ns, profile::scaled(process.gpu_ns, scale_of(process)));
   }
   const uint64_t launches = t.coverage[CoverageCount::launches];
-  return {"recorded " + counted(launches, "launch") + " of " +
+  // Without extrapolated launches, all launches were counted.
+  const char* const about = t.coverage[CoverageCount::extrapolated] > 0 ? "about " : "";
+  return {"recorded " + counted(launches, "launch") + " of " + about +
               std::to_string(launches + t.coverage[CoverageCount::between_windows]) + " in " +
               counted(facts.windows, "window"),
           "estimate: " + counted(estimated_work(t).recorded, "GPU record"), duration_text(gpu_ns) + " GPU time",
@@ -231,6 +233,11 @@ Summary nothing_seen(const SummaryFacts& facts) {
   }
   if (facts.counts_only) {
     return {true, {empty_profile("the process launched no GPU work while recording was on", facts)}};
+  }
+  if (facts.duty_cycle && facts.used_gpu) {
+    return {true,
+            {empty_profile("no window of --max-overhead had GPU work", facts)},
+            "record longer, or without --max-overhead"};
   }
   const auto why = profile::why_empty({.nvtx_range = facts.nvtx_range,
                                        .outside_range = facts.totals.coverage[CoverageCount::outside_range],

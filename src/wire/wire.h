@@ -139,10 +139,11 @@ enum gpuprof_count {
   GPUPROF_COUNT_GPU_OPS = 4,   /* GPU_OP records that were sent, or lost because the ring was full */
   GPUPROF_COUNT_PASSED = 5,    /* launches made while recording was off, with GPUPROF_OPTION_WINDOWS */
   /* Not events, but times in ns. Both are 0 if launches are recorded exactly while recording is on. */
-  GPUPROF_COUNT_RECORDED_NS = 6,  /* in which launches were recorded, with GPUPROF_OPTION_WINDOWS */
-  GPUPROF_COUNT_PASSED_NS = 7,    /* in which the launches of GPUPROF_COUNT_PASSED were made */
-  GPUPROF_COUNT_UNWANTED = 8,     /* launches made while GPUPROF_CONTROL_UNWANTED was set */
-  GPUPROF_COUNT_EXTRAPOLATED = 9, /* launches of GPUPROF_COUNT_PASSED that only the rate before them tells */
+  GPUPROF_COUNT_RECORDED_NS = 6, /* in which launches were recorded, with GPUPROF_OPTION_WINDOWS */
+  GPUPROF_COUNT_PASSED_NS = 7,   /* in which the launches of GPUPROF_COUNT_PASSED were made */
+  GPUPROF_COUNT_UNWANTED = 8,    /* launches made while GPUPROF_CONTROL_UNWANTED was set */
+  GPUPROF_COUNT_EXTRAPOLATED =
+      9, /* launches of GPUPROF_COUNT_PASSED before the first and after the last recorded one */
   GPUPROF_COUNTS = 10
 };
 

@@ -53,6 +53,7 @@ struct Passed {
   uint32_t former_launch;  // last_launch when this window began
   Numbers devices[kDevices];
   // Used only by the service thread:
+  uint64_t begin_ns;       // begin of the recording
   uint64_t unwanted_ns;    // when recording was switched off by the user, since the last window; 0: it was not
   uint64_t window_ns;      // begin of the last window
   uint64_t window_end_ns;  // end of the last window, or begin of the recording
@@ -72,7 +73,8 @@ bool is_after(uint32_t correlation, uint32_t other) {
 struct Estimate {
   double traced = 0;
   double others = 0;    // not traced, up to the last traced one
-  double later = 0;     // estimated after it
+  double earlier = 0;   // of others: before the first traced one
+  double later = 0;     // estimated after the last traced one
   double unwanted = 0;  // of others
 };
 
@@ -84,16 +86,18 @@ Estimate estimate(const Numbers& device, bool attached, bool last) {
   result.traced = static_cast<double>(device.traced + device.window.size());
   result.unwanted = device.unwanted;
   const auto known = static_cast<double>(device.last - device.first + 1);
-  const double before = attached ? 0 : static_cast<double>(device.first - 1);
-  result.others = known + before - result.traced - result.unwanted;
+  result.earlier = attached ? 0 : static_cast<double>(device.first - 1);
+  result.others = known + result.earlier - result.traced - result.unwanted;
   // If a window without kernels followed, the launches are assumed to have ended halfway before it, else to have gone
   // on.
   uint64_t end_ns = device.idle_ns > device.last_ns ? device.last_ns + (device.idle_ns - device.last_ns) / 2 : now_ns();
   end_ns = state.unwanted_ns == 0 ? end_ns : std::max(device.last_ns, std::min(end_ns, state.unwanted_ns));
   // Records come in batches, so the known kernels were launched in at least the time of the windows.
-  const uint64_t known_ns = std::max(device.last_ns - device.first_ns, state.recorded_ns);
+  const uint64_t begin_ns = attached ? device.first_ns : state.begin_ns;
+  const uint64_t known_ns = std::max(device.last_ns - begin_ns, state.recorded_ns);
   if (last && known_ns != 0) {
-    result.later = known * static_cast<double>(end_ns - device.last_ns) / static_cast<double>(known_ns);
+    result.later =
+        (known + result.earlier) * static_cast<double>(end_ns - device.last_ns) / static_cast<double>(known_ns);
   }
   return result;
 }
@@ -111,7 +115,8 @@ void report_growth(gpuprof_count kind, double launches, uint64_t& reported) {
 void begin_passed(bool attached) {
   state = {};
   state.attached = attached;
-  state.window_end_ns = now_ns();
+  state.begin_ns = now_ns();
+  state.window_end_ns = state.begin_ns;
   store_relaxed(&state.counting, 1U);
 }
 
@@ -202,6 +207,7 @@ void report_passed(bool last) {
     const Estimate one = estimate(device, state.attached, last);
     sum.traced += one.traced;
     sum.others += one.others;
+    sum.earlier += one.earlier;
     sum.later += one.later;
     sum.unwanted += one.unwanted;
   }
@@ -214,7 +220,7 @@ void report_passed(bool last) {
   const double ratio = static_cast<double>(load_relaxed(&state.records)) / sum.traced;
   report_growth(GPUPROF_COUNT_PASSED, (sum.others + sum.later) * ratio, state.reported);
   report_growth(GPUPROF_COUNT_UNWANTED, sum.unwanted * ratio, state.reported_unwanted);
-  report_growth(GPUPROF_COUNT_EXTRAPOLATED, sum.later * ratio, state.reported_extrapolated);
+  report_growth(GPUPROF_COUNT_EXTRAPOLATED, (sum.earlier + sum.later) * ratio, state.reported_extrapolated);
 }
 
 void note_unwanted() {

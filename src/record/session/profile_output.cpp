@@ -84,10 +84,14 @@ void ProfileOutput::write_if_due(uint64_t now_ns, Correlator& correlator, const 
   }
 }
 
-void ProfileOutput::follow_recent(uint64_t now_ns, Correlator& correlator) {
+Longest ProfileOutput::take_longest(Correlator& correlator) {
   Longest longest = sink_->take_longest();
   longest.idle_ns = correlator.take_longest_gap();
-  recent_->look_at_trigger(now_ns, longest);
+  return longest;
+}
+
+void ProfileOutput::follow_recent(uint64_t now_ns, Correlator& correlator) {
+  recent_->look_at_trigger(now_ns, take_longest(correlator));
   Batch batch;
   batch.rewrite = recent_->next({now_ns, swept_ns_, correlator.open_window_ns()});
   if (batch.rewrite != nullptr) {
@@ -98,7 +102,13 @@ void ProfileOutput::follow_recent(uint64_t now_ns, Correlator& correlator) {
   }
 }
 
-Status ProfileOutput::finish_recent(Batch last, Signals& signals, bool soon) {
+Status ProfileOutput::finish_recent(Batch last, Correlator& correlator, Signals& signals, bool soon) {
+  recent_->look_at_trigger(last.end->end_ns, take_longest(correlator));
+  for (auto& rest : recent_->rest(last.end->end_ns)) {
+    Batch batch;
+    batch.rewrite = std::move(rest);
+    sink_->put(std::move(batch));
+  }
   auto order = recent_->last(last.end->end_ns);
   last.rewrite = order ? *order : nullptr;
   sink_->put(std::move(last));
@@ -111,7 +121,8 @@ Status ProfileOutput::finish_recent(Batch last, Signals& signals, bool soon) {
   return {};
 }
 
-Status ProfileOutput::finish(const Totals& totals, uint64_t end_ns, Signals& signals, bool soon) {
+Status ProfileOutput::finish(Correlator& correlator, uint64_t end_ns, Signals& signals, bool soon) {
+  const Totals& totals = correlator.totals();
   Batch last;
   last.end = profile::End{.end_ns = end_ns,
                           .launches = totals.coverage[profile::CoverageCount::launches],
@@ -121,7 +132,7 @@ Status ProfileOutput::finish(const Totals& totals, uint64_t end_ns, Signals& sig
                           .samples = totals.samples,
                           .lost = totals.lost_in_all()};
   if (recent_ != nullptr) {
-    return finish_recent(std::move(last), signals, soon);
+    return finish_recent(std::move(last), correlator, signals, soon);
   }
   sink_->put(std::move(last));
   return sink_->finish(signals, soon);

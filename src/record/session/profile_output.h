@@ -41,7 +41,7 @@ class ProfileOutput {
   [[nodiscard]] bool failed() const { return sink_->failed(); }
   // Writes the END record and waits until the sink has written everything.
   // `soon`: within about a second, without the names that take longer.
-  Status finish(const Totals& totals, uint64_t end_ns, Signals& signals, bool soon);
+  Status finish(Correlator& correlator, uint64_t end_ns, Signals& signals, bool soon);
 
   [[nodiscard]] OutputFile& file() { return *file_; }
   [[nodiscard]] const ProfileSink& sink() const { return *sink_; }
@@ -51,7 +51,8 @@ class ProfileOutput {
 
  private:
   void follow_recent(uint64_t now_ns, Correlator& correlator);
-  Status finish_recent(Batch last, Signals& signals, bool soon);
+  Status finish_recent(Batch last, Correlator& correlator, Signals& signals, bool soon);
+  Longest take_longest(Correlator& correlator);
 
   std::shared_ptr<MemoryBudget> memory_;
   uint64_t write_ns_;

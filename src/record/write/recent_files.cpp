@@ -13,6 +13,8 @@ namespace {
 
 // A file waits this long for the busy times of its last slice. If they come later, the file has none.
 constexpr uint64_t kWaitNs = 5'000'000'000;
+// Triggers notice an event this long after its end, at most.
+constexpr uint64_t kLateNs = 5'000'000'000;
 constexpr unsigned kMostSnapshots = 100;
 
 }  // namespace
@@ -38,7 +40,8 @@ RecentFiles::RecentFiles(const Options& options, uint64_t start_ns, uint64_t int
 
 ProfileSink::Recent RecentFiles::for_sink(std::shared_ptr<MemoryBudget> memory) const {
   // A rotation drops rows when they have been written.
-  const uint64_t last_ns = options_.rotate_ns == 0 ? options_.last_ns + kWaitNs : UINT64_MAX;
+  const uint64_t last_ns =
+      options_.rotate_ns == 0 ? options_.last_ns + options_.trigger.idle_ns + kLateNs + kWaitNs : UINT64_MAX;
   const std::string option = "--last " + duration_text(options_.last_ns);
   return {std::make_unique<RecentRows>(start_ns_, interval_ns_, last_ns, option, std::move(memory)), options_.range};
 }
@@ -47,7 +50,7 @@ uint64_t RecentFiles::end_of_slice(uint64_t ns) const {
   return start_ns_ + ((ns - start_ns_) / interval_ns_ + 1) * interval_ns_;
 }
 
-void RecentFiles::want_snapshot(uint64_t now_ns, const std::string& why) {
+void RecentFiles::want_snapshot(uint64_t now_ns, const std::string& why, uint64_t late_ns) {
   if (!wanted_.empty() && wanted_.back().until_ns > now_ns) {
     return;  // that file will have this time, too
   }
@@ -55,7 +58,8 @@ void RecentFiles::want_snapshot(uint64_t now_ns, const std::string& why) {
     log::warn(why + ": no file is written, because " + std::to_string(kMostSnapshots) + " exist");
     return;
   }
-  wanted_.push_back({now_ns - std::min(now_ns, options_.last_ns), end_of_slice(now_ns), now_ns + kWaitNs, why});
+  const uint64_t before_ns = options_.last_ns + late_ns;
+  wanted_.push_back({now_ns - std::min(now_ns, before_ns), end_of_slice(now_ns), now_ns + kWaitNs, why});
 }
 
 void RecentFiles::look_at_trigger(uint64_t now_ns, const Longest& longest) {
@@ -67,13 +71,13 @@ void RecentFiles::look_at_trigger(uint64_t now_ns, const Longest& longest) {
   }
   const auto fire = [&](const char* what, uint64_t ns, uint64_t limit_ns) {
     if (limit_ns != 0 && ns > limit_ns) {
-      want_snapshot(now_ns, what + duration_text(ns));
+      want_snapshot(now_ns, what + duration_text(ns), kLateNs + ns);
       next_trigger_ns_ = now_ns + options_.last_ns;
     }
   };
   fire("a kernel took ", longest.kernel_ns, options_.trigger.kernel_ns);
   fire("a call waited for ", longest.wait_ns, options_.trigger.wait_ns);
-  fire("a device was idle for ", goes_idle ? longest.idle_ns : 0, options_.trigger.idle_ns);
+  fire("a device was idle for at least ", goes_idle ? longest.idle_ns : 0, options_.trigger.idle_ns);
   fire("an NVTX range took ", longest.range_ns, options_.trigger.range_ns);
   fire("a process lags by ", longest.lag_ns, options_.trigger.lag_ns);
 }
@@ -182,6 +186,16 @@ std::optional<OutputFile> RecentFiles::take_current() {
   return std::exchange(current_, std::nullopt);
 }
 
+std::vector<std::shared_ptr<Rewrite>> RecentFiles::rest(uint64_t end_ns) {
+  std::vector<std::shared_ptr<Rewrite>> orders;
+  for (const Wanted& wanted : wanted_) {
+    if (auto order = wanted.why.empty() ? nullptr : begin(wanted, {end_ns, UINT64_MAX, 0}); order != nullptr) {
+      orders.push_back(std::move(order));
+    }
+  }
+  return orders;
+}
+
 Result<std::shared_ptr<Rewrite>> RecentFiles::last(uint64_t end_ns) {
   if (!open(name_, false)) {
     return Error{"cannot write " + name_ + " a last time", "it has what was written before"};
@@ -197,11 +211,6 @@ Result<std::shared_ptr<Rewrite>> RecentFiles::last(uint64_t end_ns) {
 Result<RecentFiles::Kept> RecentFiles::end() {
   while (pending_.size() > 1) {
     end_pending();
-  }
-  for (const Wanted& wanted : wanted_) {
-    if (!wanted.why.empty()) {
-      log::info(wanted.why + ": the program ended, so " + name_ + " has this time");
-    }
   }
   const std::shared_ptr<Rewrite> order = pending_.front().order;
   RETURN_IF_ERROR(order->status);

@@ -50,8 +50,8 @@ class RecentFiles {
   [[nodiscard]] ProfileSink::Recent for_sink(std::shared_ptr<MemoryBudget> memory) const;
 
   // Writes the rows of the last time to a file of their own, once the present slice is complete. `why` is shown to the
-  // user.
-  void want_snapshot(uint64_t now_ns, const std::string& why);
+  // user. `late_ns`: how long ago the event may have begun.
+  void want_snapshot(uint64_t now_ns, const std::string& why, uint64_t late_ns = 0);
   // `longest`: since the last call.
   void look_at_trigger(uint64_t now_ns, const Longest& longest);
 
@@ -60,6 +60,9 @@ class RecentFiles {
   // Returns the file to which the writer thread now writes, if it has changed.
   std::optional<OutputFile> take_current();
 
+  // Returns the orders for the files that have not been written yet. Call it before last(), when all busy times are
+  // complete.
+  std::vector<std::shared_ptr<Rewrite>> rest(uint64_t end_ns);
   // Returns the order for the last file. Give the writer thread no other after it.
   Result<std::shared_ptr<Rewrite>> last(uint64_t end_ns);
   // Call it after the writer thread has ended. Gives the last file its name.

@@ -1,5 +1,7 @@
 #include "cupti/windows/passed_launches.h"
 
+#include <unistd.h>
+
 #include "catch.h"
 #include "recorded.h"
 
@@ -43,6 +45,38 @@ TEST_CASE("launches between two windows are those whose numbers no record has") 
     return 0;
   });
   CHECK(passed(source) == 10 + 70);
+}
+
+TEST_CASE("launches before the first record are only extrapolated") {
+  const bool attached = GENERATE(false, true);
+  const Source source = record_one({}, [&] {
+    cupti::begin_passed(attached);
+    cupti::set_tracing(true);
+    trace(20'001, 20'100, true);
+    trace(20'001, 20'100, false);
+    cupti::set_tracing(false);
+    cupti::report_passed(false);
+    return 0;
+  });
+  CHECK(passed(source) == (attached ? 0 : 20'000));
+  CHECK(source.counts[GPUPROF_COUNT_EXTRAPOLATED] == passed(source));
+}
+
+TEST_CASE("launches after the last record are estimated by the rate since the recording began") {
+  const Source source = record_one({}, [] {
+    cupti::begin_passed(false);
+    cupti::set_tracing(true);
+    usleep(300'000);
+    trace(20'001, 20'100, true);
+    trace(20'001, 20'100, false);
+    cupti::set_tracing(false);
+    usleep(30'000);
+    cupti::report_passed(true);
+    return 0;
+  });
+  const uint64_t later = passed(source) - 20'000;
+  CHECK(later > 200);
+  CHECK(later < 20'000);  // not more than as many as in ten times the time
 }
 
 TEST_CASE("a record that comes in the next window belongs to the window of its launch") {

@@ -158,6 +158,9 @@ TEST_CASE("an empty profile reports whether the target used a GPU at other times
   CHECK(has(shown(facts), "recording was never on: p.txt is an empty profile"));
   facts.windows = 1;
   CHECK(has(shown(facts), "the target launched no GPU work: p.txt has no GPU times"));
+  facts.duty_cycle = true;
+  CHECK(has(shown(facts), "no window of --max-overhead had GPU work: p.txt is an empty profile"));
+  facts.duty_cycle = false;
   facts.only_a_window = true;
   CHECK(has(shown(facts), "the target launched no GPU work while recording was on"));
   facts.totals.off_records = 12;
