@@ -121,7 +121,7 @@ void Timeline::take(const p::Event& event) {
       facts[count++] = {name, value};
     }
   };
-  add_fact(event.correlation != 0, "correlation", event.correlation);
+  add_fact(on_gpu && event.correlation != 0, "correlation", event.correlation);
   add_fact(event.bytes != 0, "bytes", event.bytes);
   add_fact(event.queued_ns != 0 && event.queued_ns <= event.start_ns, "queue_ns", event.start_ns - event.queued_ns);
   add_fact(event.submitted_ns != 0 && event.submitted_ns <= event.start_ns, "submitted_ns",

@@ -47,7 +47,7 @@ struct SummaryFacts {
   // True if recording was off during a part of the target's life.
   bool only_a_window = false;
   bool duty_cycle = false;  // recording was on only in windows of --max-overhead
-  std::string nvtx_range;  // the argument of --nvtx-range
+  std::string nvtx_range;   // the argument of --nvtx-range
   // True if a process of the target connected.
   bool used_gpu = false;
   // If no GPU work was recorded: the unavailable backends and why they are unavailable.

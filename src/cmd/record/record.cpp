@@ -189,7 +189,7 @@ class Record final : public Command {
         ->delimiter(',')
         ->type_name("WHAT>TIME,...");
     add_duration_option(app, "--rotate", options_.recent.rotate_ns,
-                        "begin a new file after each TIME; older ones are NAME.1 to NAME.N", kRecordSecondNs,
+                        "begin a new file after each TIME; older ones are NAME.1.txt to NAME.N.txt", kRecordSecondNs,
                         86'400 * kRecordSecondNs);
     expect_number(
         app.add_option("--keep", options_.recent.keep, "with --rotate: keep the last N complete files (default: 24)"),
