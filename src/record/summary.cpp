@@ -218,6 +218,7 @@ Summary nothing_seen(const SummaryFacts& facts) {
   if (!facts.totals.lost.empty()) {
     Summary summary;
     summary.is_warning = true;
+    summary.hint = facts.unrecorded.empty() ? "" : "not seen here: " + facts.unrecorded;
     Phrases lost = losses(facts);
     lost.front().insert(0, "nothing could be recorded: ");
     lost.push_back(facts.file + " is an empty profile");

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "base/clock.h"
 #include "base/files/file.h"
@@ -35,7 +36,7 @@ constexpr size_t kMaxTasks = 4096;
 constexpr uint64_t kMaxExamineNs = 10'000'000;
 constexpr size_t kMaxMaps = size_t{4} << 20;
 constexpr size_t kMaxVariables = size_t{1} << 20;
-constexpr size_t kMaxFindings = 256;
+constexpr size_t kMaxFindings = 4096;
 constexpr size_t kLongestLibrary = 80;  // limit in bytes for a library's name in a message
 
 constexpr std::string_view kDevices[] = {"/dev/nvidia", "/dev/dri/render", "/dev/kfd", "/dev/accel/", "/dev/dxg"};
@@ -321,6 +322,25 @@ void UnrecordedProcesses::set(const Process& process, const std::string& backend
   if (findings_.size() < kMaxFindings) {
     findings_.insert_or_assign({process.pid, process.program, backend}, std::move(finding));
   }
+}
+
+void UnrecordedProcesses::on_injected(pid_t pid) {
+  std::erase_if(findings_, [&](const auto& found) {
+    const auto& [its, program, backend] = found.first;
+    return its == pid && std::any_of(libraries_.begin(), libraries_.end(), [&](const ExpectedLibrary& library) {
+             return library.attaches && library.backend == backend;
+           });
+  });
+}
+
+uint64_t UnrecordedProcesses::certain() const {
+  std::set<pid_t> processes;
+  for (const auto& [key, finding] : findings_) {
+    if (finding.certain) {
+      processes.insert(std::get<pid_t>(key));
+    }
+  }
+  return processes.size();
 }
 
 std::vector<Error> UnrecordedProcesses::messages(bool nothing_recorded) const {
