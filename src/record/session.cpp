@@ -357,6 +357,7 @@ class Session {
     facts.recorded_ns = options_.has_duty_cycle() ? facts.wall_ns : correlator_->recorded_ns(start_ns_, end_ns);
     facts.overhead = channel_->overhead();
     facts.counts_only = !attachment_.counts_only().empty() && !sources_.started_any();
+    facts.wants_counts = options_.sampling.counts();
     facts.counted = correlator_->counted();
     facts.stacks_missing = !stacks_.any();
     facts.target_end = target_end(command_.status(), attachment_.has_ended());

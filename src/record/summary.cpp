@@ -240,6 +240,9 @@ Summary nothing_seen(const SummaryFacts& facts) {
   if (why) {
     return {true, {empty_profile(why->reason, facts)}, why->hint};
   }
+  if (facts.wants_counts && facts.used_gpu) {
+    return {true, {empty_profile("--sass-metrics records no GPU times, and counted nothing", facts)}};
+  }
   const std::string unseen = facts.unrecorded.empty() ? "" : "not seen here: " + facts.unrecorded;
   if (!facts.unrecorded_processes.empty()) {
     return {true, {empty_profile("nothing was recorded", facts)}, unseen};
