@@ -214,6 +214,24 @@ TEST_CASE("processes with the same reason share a message, also after their end"
   CHECK(processes.certain() == 3);
 }
 
+TEST_CASE("a target that makes up library names gets few messages, but all of its processes count") {
+  FakeProc proc;
+  std::string children;
+  for (int pid = 100; pid < 200; ++pid) {
+    children += std::to_string(pid) + " ";
+    proc.process(pid, 0, "app", kProgram + line("7f0000001", "/libOpenCL.so." + std::to_string(pid)), variables({}));
+  }
+  proc.children(1, children);
+  UnrecordedProcesses processes({{"opencl", "libOpenCL.so", kInjectedPath, "OPENCL_LAYERS"}}, 1, true, proc.folder());
+  for (uint64_t looks = 1; looks <= 1000 && processes.certain() < 100; ++looks) {
+    processes.look(looks * 10'000'000'000, [](pid_t) { return false; });
+  }
+  CHECK(processes.certain() == 100);
+  const auto messages = processes.messages(false);
+  REQUIRE(messages.size() == 65);
+  CHECK(messages.back().message == "other reasons why processes are not recorded: 36");
+}
+
 TEST_CASE("a process counts once, only if it certainly is not recorded, and not after a late injection") {
   FakeProc proc;
   proc.children(1, "30 ");
