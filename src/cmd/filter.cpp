@@ -74,7 +74,7 @@ class FilterCommand : public Command {
           auto merged = analyze::merge(std::move(inputs).value(),
                                        [&](const profile::Record& record) { return filter.take(record); });
           RETURN_IF_ERROR(merged);
-          RETURN_IF_ERROR(filter.finish());
+          RETURN_IF_ERROR(or_warn(filter.finish(), merged->warnings));
           selected_window = filter.selected_window();
           left_out = filter.left_out();
           std::vector<std::string> warnings = std::move(merged).value().warnings;

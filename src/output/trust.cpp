@@ -249,7 +249,7 @@ std::vector<std::string> note_lines(const ProfileInfo& info) {
   std::set<std::string> notes;
   size_t more = 0;
   for (const auto& [key, value] : info.meta) {
-    if (!key.starts_with("process.") || key.find(".note.") == std::string::npos) {
+    if (!key.starts_with("note.") && (!key.starts_with("process.") || key.find(".note.") == std::string::npos)) {
       continue;
     }
     std::string note = "note: " + shown_name(shown_ends(value));

@@ -14,6 +14,7 @@
 
 #include "base/files/special_output.h"
 #include "base/text/append_number.h"
+#include "base/text/hints.h"
 #include "base/text/utf8.h"
 #include "profile/keywords.h"
 #include "profile/record_fields.h"
@@ -197,7 +198,7 @@ Status Writer::flush() {
                                    : std::string("cannot write the profile: ") + std::strerror(why),
                       why == EPIPE                     ? "read the whole profile, or write it to a file with -o FILE"
                       : why == ENOSPC || why == EDQUOT ? "free some space, or write elsewhere with -o FILE"
-                                                       : "write elsewhere with -o FILE"};
+                                                       : hints::of_error(why, "write elsewhere with -o FILE")};
       buffer_.clear();
       return *failed_;
     }

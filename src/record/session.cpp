@@ -234,6 +234,7 @@ class Session {
     channel_->listen_at(std::move(outcome->socket));
     const std::string process = "process " + std::to_string(outcome->pid);
     if (outcome->injected) {
+      unrecorded_->on_injected(outcome->pid);
       log::info(process + " does not see gpuprof's library, so gpuprof has injected it: earlier work is missing");
       correlator_->add_meta("process." + std::to_string(outcome->pid) + ".note.attached",
                             "the library was injected into the running process: earlier work is missing");
@@ -307,6 +308,7 @@ class Session {
     facts.recorder_cpu_ns = cpu_ns;
     correlator_->add_meta("target.exit_status", facts.target_end);
     add_overhead_meta(*correlator_, options_, facts);
+    put_unrecorded(facts.unrecorded_processes);
     explain_missing_samples(options_.sampling, *correlator_, gpu_lines_->without_lines(), iteration_->ever_connected());
     // write() may change totals(), which the next statement reads.
     output_.write(*correlator_, *channel_, stacks_.engine.get());
@@ -322,6 +324,13 @@ class Session {
       facts.around = {start_ns_ - called_ns_, monotonic_ns() - end_ns};
     }
     return conclude(output_.file(), status, std::move(facts), std::move(written));
+  }
+
+  void put_unrecorded(const std::vector<Error>& processes) {
+    correlator_->add_loss({}, profile::LossReason::process_refused, unrecorded_->certain());
+    for (const Error& process : processes) {
+      correlator_->add_meta("note.unrecorded", process.message);
+    }
   }
 
   // Returns the end of the last window. Idle time is computed only up to that end.
@@ -348,6 +357,7 @@ class Session {
     facts.recorded_ns = options_.has_duty_cycle() ? facts.wall_ns : correlator_->recorded_ns(start_ns_, end_ns);
     facts.overhead = channel_->overhead();
     facts.counts_only = !attachment_.counts_only().empty() && !sources_.started_any();
+    facts.wants_counts = options_.sampling.counts();
     facts.counted = correlator_->counted();
     facts.stacks_missing = !stacks_.any();
     facts.target_end = target_end(command_.status(), attachment_.has_ended());

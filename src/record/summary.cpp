@@ -220,6 +220,7 @@ Summary nothing_seen(const SummaryFacts& facts) {
   if (!facts.totals.lost.empty()) {
     Summary summary;
     summary.is_warning = true;
+    summary.hint = facts.unrecorded.empty() ? "" : "not seen here: " + facts.unrecorded;
     Phrases lost = losses(facts);
     lost.front().insert(0, "nothing could be recorded: ");
     lost.push_back(facts.file + " is an empty profile");
@@ -245,6 +246,9 @@ Summary nothing_seen(const SummaryFacts& facts) {
                                        .off_records = facts.totals.off_records});
   if (why) {
     return {true, {empty_profile(why->reason, facts)}, why->hint};
+  }
+  if (facts.wants_counts && facts.used_gpu) {
+    return {true, {empty_profile("--sass-metrics records no GPU times, and counted nothing", facts)}};
   }
   const std::string unseen = facts.unrecorded.empty() ? "" : "not seen here: " + facts.unrecorded;
   if (!facts.unrecorded_processes.empty()) {

@@ -39,6 +39,7 @@ struct SummaryFacts {
   size_t counted = 0;  // number of (instruction, metric) pairs with a count
   // True if launches were only counted, without GPU times.
   bool counts_only = false;
+  bool wants_counts = false;  // with --sass-metrics, which records no launches
   bool stacks_missing = false;
   std::string file;
   uint64_t file_bytes = 0;

@@ -44,15 +44,30 @@ uint32_t name_of(uint64_t metric) {
   return 0;
 }
 
-bool add_metric(const char* chip, const char* name, CUpti_SassMetrics_Config* config) {
+// A note that names the metrics that the device does not have.
+struct MissingMetrics {
+  char text[900];
+  size_t length;
+
+  void add(const char* chip, const char* name, CUptiResult result) {
+    int written = 0;
+    if (length == 0) {
+      written = snprintf(text, sizeof(text), "CUPTI has no such metrics for this GPU (%s, CUPTI error %u): %s", chip,
+                         static_cast<unsigned>(result), name);
+    } else {
+      written = snprintf(text + length, sizeof(text) - length, ", %s", name);
+    }
+    length += written > 0 && static_cast<size_t>(written) < sizeof(text) - length ? static_cast<size_t>(written) : 0;
+  }
+};
+
+bool add_metric(const char* chip, const char* name, CUpti_SassMetrics_Config* config, MissingMetrics* missing) {
   CUpti_SassMetrics_GetProperties_Params params = {};
   params.structSize = GPUPROF_SIZE_UP_TO(CUpti_SassMetrics_GetProperties_Params, metric);
   params.pChipName = chip;
   params.pMetricName = name;
-  if (api().properties(&params) != CUPTI_SUCCESS) {
-    char text[kMaxName + 40];
-    snprintf(text, sizeof(text), "%s: not available on this GPU (%s)", name, chip);
-    meta("counting.left_out", text);
+  if (const CUptiResult result = api().properties(&params); result != CUPTI_SUCCESS) {
+    missing->add(chip, name, result);
     return false;
   }
   *config = {params.metric.metricId, CUPTI_SASS_METRICS_OUTPUT_GRANULARITY_GPU};
@@ -64,15 +79,19 @@ bool add_metric(const char* chip, const char* name, CUpti_SassMetrics_Config* co
 
 size_t find_metrics(const char* chip, const char* list, CUpti_SassMetrics_Config* configs) {
   size_t count = 0;
+  MissingMetrics missing = {};
   while (*list != '\0' && count < kMaxMetrics) {
     const size_t length = strcspn(list, ",");
     char name[kMaxName];
     if (length > 0 && length < sizeof(name)) {
       memcpy(name, list, length);
       name[length] = '\0';
-      count += add_metric(chip, name, &configs[count]) ? 1 : 0;
+      count += add_metric(chip, name, &configs[count], &missing) ? 1 : 0;
     }
     list += length + (list[length] == ',' ? 1 : 0);
+  }
+  if (missing.length != 0) {
+    meta("note.metrics_left_out", missing.text);
   }
   return count;
 }
@@ -120,7 +139,7 @@ void emit(const CUpti_SassMetrics_Data& data, size_t instances, uint32_t device,
 
 }  // namespace
 
-CUptiResult configure_counts(uint32_t device, const char* list) {
+CUptiResult configure_counts(uint32_t device, const char* list, size_t* count) {
   CUpti_Profiler_Initialize_Params initialize = {sizeof(initialize), nullptr};
   CUptiResult result = api().initialize(&initialize);
   if (result != CUPTI_SUCCESS) {
@@ -132,13 +151,13 @@ CUptiResult configure_counts(uint32_t device, const char* list) {
     return result != CUPTI_SUCCESS ? result : CUPTI_ERROR_NOT_SUPPORTED;
   }
   CUpti_SassMetrics_Config configs[kMaxMetrics] = {};
-  const size_t count = find_metrics(chip.pChipName, list, configs);
-  if (count == 0) {
-    return CUPTI_ERROR_NOT_SUPPORTED;
+  *count = find_metrics(chip.pChipName, list, configs);
+  if (*count == 0) {
+    return CUPTI_SUCCESS;
   }
   CUpti_SassMetricsSetConfig_Params params = {};
   params.structSize = GPUPROF_SIZE_UP_TO(CUpti_SassMetricsSetConfig_Params, deviceIndex);
-  params.numOfMetricConfig = count;
+  params.numOfMetricConfig = *count;
   params.pConfigs = configs;
   params.deviceIndex = device;
   return api().set_config(&params);

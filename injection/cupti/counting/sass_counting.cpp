@@ -105,9 +105,14 @@ bool configure(uint32_t device) {
   if (configured[device]) {
     return true;
   }
-  const CUptiResult result = configure_counts(device, segment->counted);
+  size_t count = 0;
+  const CUptiResult result = configure_counts(device, segment->counted, &count);
   if (result != CUPTI_SUCCESS) {
     report_refusal("CUPTI cannot count instructions on this device", result);
+    return false;
+  }
+  if (count == 0) {
+    report_off("this GPU has none of the requested metrics");
     return false;
   }
   configured[device] = true;

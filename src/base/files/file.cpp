@@ -14,6 +14,7 @@
 #include "base/files/output_file.h"
 #include "base/files/safe_open.h"
 #include "base/return_if_error.h"
+#include "base/text/hints.h"
 
 namespace gpuprof {
 namespace {
@@ -21,7 +22,7 @@ namespace {
 constexpr int kExitBrokenPipe = 141;  // 128 + SIGPIPE, which shells report for a process that this signal killed
 
 Error errno_error(const std::string& what, int error, std::string hint = {}) {
-  return Error{what + ": " + std::strerror(error), std::move(hint)};
+  return Error{what + ": " + std::strerror(error), hints::of_error(error, std::move(hint))};
 }
 
 Status stream_to(int fd, const std::function<void(TextStream&)>& write, const std::string& name) {

@@ -16,6 +16,7 @@
 #include "base/files/file.h"
 #include "base/files/safe_open.h"
 #include "base/return_if_error.h"
+#include "base/text/hints.h"
 
 namespace gpuprof {
 namespace {
@@ -23,7 +24,7 @@ namespace {
 constexpr int kMaxLinks = 40;  // limit of the Linux kernel
 
 Error errno_failure(int error) {
-  return Error{std::strerror(error), "name a file in an existing folder that you may write to"};
+  return Error{std::strerror(error), hints::of_error(error, "name a file in an existing folder that you may write to")};
 }
 
 struct CloseListing {

@@ -33,6 +33,11 @@ Error failure(const std::string& what, const std::string& why, std::string hint 
   return Error{what + ": " + why, std::move(hint)};
 }
 
+Error failed_call(const std::string& what, const char* hint = "name another file") {
+  const int error = errno;
+  return failure(what, std::strerror(error), hints::of_error(error, hint));
+}
+
 std::string folder_of(const std::string& name) {
   return name.substr(0, name.rfind('/') + 1);
 }
@@ -148,7 +153,7 @@ Result<OutputFile> OutputFile::open_in(const UniqueFd& folder, const std::string
   const UniqueFd there = locate(file.folder_.get(), file.entry_, O_NOFOLLOW);
   struct stat info {};
   if (there ? ::fstat(there.get(), &info) != 0 : errno != ENOENT) {
-    return failure("cannot write " + name, std::strerror(errno));
+    return failed_call("cannot write " + name);
   }
   const mode_t kind = info.st_mode & S_IFMT;
   if (there && kind == S_IFDIR) {
@@ -187,7 +192,7 @@ Status OutputFile::check_replaceable() const {
   struct stat info {};
   if (::fstat(folder_.get(), &folder) != 0 ||
       ::fstatat(folder_.get(), entry_.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
-    return errno == ENOENT ? Status() : failure("cannot write " + name_, std::strerror(errno));
+    return errno == ENOENT ? Status() : failed_call("cannot write " + name_);
   }
   if (!may_replace(folder, info)) {
     return failure("cannot write " + name_, "it belongs to another user, and its folder is sticky");
@@ -207,7 +212,7 @@ Status OutputFile::check_old(const struct stat& folder) const {
   struct stat info {};
   const std::string what = "cannot keep the old " + name_ + " as " + name_ + ".old";
   if (::fstatat(folder_.get(), (entry_ + ".old").c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
-    return errno == ENOENT ? Status() : failure(what, std::strerror(errno));
+    return errno == ENOENT ? Status() : failed_call(what);
   }
   if (S_ISDIR(info.st_mode)) {
     return failure(what, "that is a directory", "move " + name_ + ".old away, or name another file");
@@ -220,7 +225,7 @@ Status OutputFile::make_temporary(mode_t mode) {
   RETURN_IF_ERROR(temporary);
   fd_ = create_file(folder_.get(), *temporary, mode);
   if (!fd_) {
-    return failure("cannot write " + name_, std::strerror(errno), "name another file, in a folder that you may write");
+    return failed_call("cannot write " + name_, "name another file, in a folder that you may write");
   }
   temporary_ = std::move(*temporary);
   struct flock writing = write_lock();
@@ -277,7 +282,7 @@ Status OutputFile::rotate() const {
     return {};
   }
   if (!rename_entry(folder_.get(), entry_, entry_ + ".old")) {
-    return failure("cannot keep the old " + name_ + " as " + name_ + ".old", std::strerror(errno));
+    return failed_call("cannot keep the old " + name_ + " as " + name_ + ".old");
   }
   return {};
 }
@@ -317,7 +322,7 @@ Status OutputFile::commit() {
   }
   RETURN_IF_ERROR(rotate());
   if (!rename_entry(folder_.get(), temporary_, entry_)) {
-    return failure("cannot write " + name_, std::strerror(errno));
+    return failed_call("cannot write " + name_);
   }
   temporary_.clear();
   return {};

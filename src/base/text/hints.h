@@ -1,6 +1,10 @@
 // Hints about missing rights or resources. All code that detects the same problem uses the same words.
 #pragma once
 
+#include <cerrno>
+#include <string>
+#include <utility>
+
 namespace gpuprof::hints {
 
 inline constexpr const char* kRunAsRoot = "run gpuprof as root";
@@ -24,6 +28,13 @@ inline constexpr const char* kOutsideContainer =
 
 inline constexpr const char* kMoreFiles = "raise the limit on open files (ulimit -n)";
 inline constexpr const char* kMoreProcesses = "raise the limit on processes (ulimit -u)";
+
+inline constexpr const char* kLargerFiles = "raise the limit on the size of files (ulimit -f)";
+
+// Returns the hint for a failed call that opens or writes a file. `otherwise`: if `error` is not about a limit.
+inline std::string of_error(int error, std::string otherwise) {
+  return error == EMFILE || error == ENFILE ? kMoreFiles : error == EFBIG ? kLargerFiles : std::move(otherwise);
+}
 
 inline constexpr const char* kBuildAgain = "the build is incomplete; build gpuprof again";
 inline constexpr const char* kAskDoctor = "`gpuprof doctor` lists what can be recorded here";

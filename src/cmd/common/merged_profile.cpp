@@ -14,11 +14,22 @@ constexpr uint32_t kFlushEvery = 1024;
 
 }  // namespace
 
-void MergedProfile::report() const {
-  report_written(file, report_command(file.place) + " shows it");
+void warn_all(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) {
     log::warn(warning);
   }
+}
+
+Status or_warn(Status finished, const std::vector<std::string>& warnings) {
+  if (!finished) {
+    warn_all(warnings);
+  }
+  return finished;
+}
+
+void MergedProfile::report() const {
+  report_written(file, report_command(file.place) + " shows it");
+  warn_all(warnings);
 }
 
 Result<MergedProfile> write_records(

@@ -12,6 +12,11 @@
 
 namespace gpuprof::cmd {
 
+void warn_all(const std::vector<std::string>& warnings);
+
+// Returns `finished`. If it is an error, first prints the warnings about the inputs, which may explain it.
+Status or_warn(Status finished, const std::vector<std::string>& warnings);
+
 struct MergedProfile {
   WrittenFile file;
   std::vector<std::string> warnings;

@@ -10,6 +10,7 @@
 #include "base/text/numbers.h"
 #include "base/text/utf8.h"
 #include "cmd/command.h"
+#include "cmd/common/merged_profile.h"
 #include "cmd/common/options.h"
 #include "cmd/common/subset_inputs.h"
 #include "cmd/split/subset_folder.h"
@@ -51,15 +52,12 @@ class SplitCommand : public Command {
     const auto merged =
         analyze::merge(std::move(inputs).value(), [&](const profile::Record& record) { return split.take(record); });
     RETURN_IF_ERROR(merged);
-    RETURN_IF_ERROR(split.finish());
+    RETURN_IF_ERROR(or_warn(split.finish(), merged->warnings));
     RETURN_IF_ERROR(folder->finish());
     log::info("wrote " + counted_text(split.parts(), "part") + (split.has_rest() ? " and rest.txt" : "") + ", " +
               bytes_text(folder->bytes()) + ", into " + escaped(folder->path()));
-    for (const auto& warnings : {merged->warnings, split.mismatches()}) {
-      for (const std::string& warning : warnings) {
-        log::warn(warning);
-      }
-    }
+    warn_all(merged->warnings);
+    warn_all(split.mismatches());
     return 0;
   }
 

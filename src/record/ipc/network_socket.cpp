@@ -84,8 +84,9 @@ Result<UniqueFd> listen_at(const std::string& name) {
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
   if (!fd || ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
       ::listen(fd.get(), kBacklog) != 0) {
-    return Error{std::string("cannot open the socket that targets connect to: ") + std::strerror(errno),
-                 "gpuprof needs Unix sockets; check seccomp or container restrictions"};
+    const int error = errno;
+    return Error{std::string("cannot open the socket that targets connect to: ") + std::strerror(error),
+                 hints::of_error(error, "gpuprof needs Unix sockets; check seccomp or container restrictions")};
   }
   return fd;
 }

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "base/clock.h"
 #include "base/files/file.h"
@@ -35,7 +36,9 @@ constexpr size_t kMaxTasks = 4096;
 constexpr uint64_t kMaxExamineNs = 10'000'000;
 constexpr size_t kMaxMaps = size_t{4} << 20;
 constexpr size_t kMaxVariables = size_t{1} << 20;
-constexpr size_t kMaxFindings = 256;
+constexpr size_t kMaxFindings = 4096;
+// Limit on the messages: a target chooses the library names in them, so it can make any number.
+constexpr size_t kMaxMessages = 64;
 constexpr size_t kLongestLibrary = 80;  // limit in bytes for a library's name in a message
 
 constexpr std::string_view kDevices[] = {"/dev/nvidia", "/dev/dri/render", "/dev/kfd", "/dev/accel/", "/dev/dxg"};
@@ -323,12 +326,36 @@ void UnrecordedProcesses::set(const Process& process, const std::string& backend
   }
 }
 
+void UnrecordedProcesses::on_injected(pid_t pid) {
+  std::erase_if(findings_, [&](const auto& found) {
+    const auto& [its, program, backend] = found.first;
+    return its == pid && std::any_of(libraries_.begin(), libraries_.end(), [&](const ExpectedLibrary& library) {
+             return library.attaches && library.backend == backend;
+           });
+  });
+}
+
+uint64_t UnrecordedProcesses::certain() const {
+  std::set<pid_t> processes;
+  for (const auto& [key, finding] : findings_) {
+    if (finding.certain) {
+      processes.insert(std::get<pid_t>(key));
+    }
+  }
+  return processes.size();
+}
+
 std::vector<Error> UnrecordedProcesses::messages(bool nothing_recorded) const {
   std::vector<Error> all;
   // Maps a message's text to its index in `all` and the number of further processes with this text.
   std::map<std::string, std::pair<size_t, size_t>> by_text;
+  size_t unnamed = 0;
   for (const auto& [key, finding] : findings_) {
     if (!finding.certain && !nothing_recorded) {
+      continue;
+    }
+    if (by_text.size() >= kMaxMessages && !by_text.contains(finding.text.message)) {
+      ++unnamed;
       continue;
     }
     const auto [found, is_new] = by_text.try_emplace(finding.text.message, all.size(), 0);
@@ -344,6 +371,9 @@ std::vector<Error> UnrecordedProcesses::messages(bool nothing_recorded) const {
     if (const auto [index, others] = entry.second; others != 0) {
       all[index].message += " (" + counted_text(others, "other process") + ", too)";
     }
+  }
+  if (unnamed != 0) {
+    all.push_back({"other reasons why processes are not recorded: " + std::to_string(unnamed), ""});
   }
   return all;
 }

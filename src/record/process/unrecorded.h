@@ -59,6 +59,12 @@ class UnrecordedProcesses {
   // the library can be injected.
   std::vector<pid_t> take_hidden() { return std::exchange(hidden_, {}); }
 
+  // The attachable libraries were injected into this process, so it is recorded.
+  void on_injected(pid_t pid);
+
+  // Returns how many processes are certainly not recorded, at least by one backend.
+  [[nodiscard]] uint64_t certain() const;
+
   // Returns one message for each reason. `nothing_recorded`: also returns reasons that are only probable.
   [[nodiscard]] std::vector<Error> messages(bool nothing_recorded) const;
 

@@ -21,6 +21,7 @@
 #include "base/files/safe_open.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
+#include "base/text/hints.h"
 #include "base/text/utf8.h"
 
 namespace gpuprof::record {
@@ -132,6 +133,7 @@ Result<LibraryDir> LibraryDir::make() {
     folders.insert(folders.begin(), chosen);
   }
   std::string why;
+  std::string hint = "set TMPDIR to a folder that only you and root can change, on a file system without noexec";
   for (const std::string& folder : folders) {
     auto made = make_in(folder);
     if (made) {
@@ -142,9 +144,11 @@ Result<LibraryDir> LibraryDir::make() {
                 "; " + made.error().hint);
     }
     why += (why.empty() ? "" : "; ") + made.error().message;
+    if (made.error().hint == hints::kMoreFiles) {
+      hint = hints::kMoreFiles;
+    }
   }
-  return Error{"no folder for the injection libraries: " + why,
-               "set TMPDIR to a folder that only you and root can change, on a file system without noexec"};
+  return Error{"no folder for the injection libraries: " + why, std::move(hint)};
 }
 
 Result<LibraryDir> LibraryDir::make_in(const std::string& folder) {
@@ -160,8 +164,9 @@ Result<LibraryDir> LibraryDir::make_in(const std::string& folder) {
       return LibraryDir(std::move(*parent), std::move(name), std::move(fd));
     }
   }
-  return Error{"cannot create a folder in " + folder + ": " + std::strerror(errno),
-               "set TMPDIR to a folder that you can write to"};
+  const int error = errno;
+  return Error{"cannot create a folder in " + folder + ": " + std::strerror(error),
+               hints::of_error(error, "set TMPDIR to a folder that you can write to")};
 }
 
 LibraryDir::LibraryDir(LibraryDir&& other) noexcept = default;
@@ -177,11 +182,12 @@ Status LibraryDir::unpack(const backend::Backend::Library& library) {
   const UniqueFd fd = create_file(fd_.get(), file, 0700);
   // Set the mode again, because a strict umask may have removed bits that targets of other users need.
   if (!fd || !write_all(fd.get(), library.bytes, file) || ::fchmod(fd.get(), 0755) != 0) {
-    const std::string why = std::strerror(errno);
+    const int error = errno;
     const std::string tmpdir = own_tmpdir();
-    return Error{"cannot write " + path_ + "/" + file + ": " + why,
-                 (tmpdir.empty() ? "TMPDIR is not set" : "TMPDIR is " + escaped(tmpdir)) + ": free some space in " +
-                     parent_.path + ", or set TMPDIR to another folder"};
+    return Error{
+        "cannot write " + path_ + "/" + file + ": " + std::strerror(error),
+        hints::of_error(error, (tmpdir.empty() ? "TMPDIR is not set" : "TMPDIR is " + escaped(tmpdir)) +
+                                   ": free some space in " + parent_.path + ", or set TMPDIR to another folder")};
   }
   return {};
 }

@@ -13,6 +13,7 @@
 
 #include "base/files/safe_open.h"
 #include "base/return_if_error.h"
+#include "base/text/hints.h"
 
 namespace gpuprof::record {
 namespace {
@@ -40,7 +41,9 @@ Status check(const std::string& component, const struct stat& info, uid_t ruler,
 }
 
 Error cannot_open(const std::string& path) {
-  return {"cannot open " + path + ": " + std::strerror(errno), "set TMPDIR to a folder that exists"};
+  const int error = errno;
+  return {"cannot open " + path + ": " + std::strerror(error),
+          hints::of_error(error, "set TMPDIR to a folder that exists")};
 }
 
 }  // namespace

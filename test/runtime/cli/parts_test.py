@@ -276,6 +276,18 @@ class PartsTest(rig.RuntimeTest):
         self.assertEqual(os.listdir(self.path("out")), [])
         self.gpuprof("-q", "split", "--lenient", "--by", "process", "-o", self.path("out/parts"), broken)
 
+    def test_an_empty_result_of_a_cut_profile_says_that_it_is_cut(self):
+        path = self.path("cut.txt")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("GPUPROF;3.2\nSTRING;1;app\nSTRING;2;k\nWORK;1;0;0;0;0;0;0;0;0;0;kernel;2;0\n")
+        for work, command in (("", ["filter", "--kernel", "ka"]), ("", ["split", "--by", "process", "-o", self.path("parts")]),
+                              ("GPU;0;1;1;300;300;300;90000;0;0\n", ["filter", "--kernel", "ka"])):
+            with open(path, "a", encoding="utf-8") as file:
+                file.write(work)
+            run = self.run_command([rig.GPUPROF, *command, path])
+            self.assertEqual(run.returncode, rig.NOTHING)
+            self.assertIn(b"cut.txt is cut short", run.stderr)
+
     def test_an_empty_result_is_an_error_with_a_reason(self):
         for option, said in ((["--rank", "77"], "no record matches --rank 77"),
                              (["--process", "^nobody$"], "no record matches --process '^nobody$'"),

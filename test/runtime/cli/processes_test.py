@@ -260,6 +260,11 @@ class Unrecorded(rig.RuntimeTest):
         self.assertGreater(profile.end()["gpu_records"], 0)
         self.assertIn("its environment has no OPENCL_LAYERS", stderr)
         self.assertNotIn("empty profile", stderr)
+        self.assertRegex(stderr, r"coverage \S+, LOST process_refused 1\b")
+        self.assertEqual(profile.losses(), {"process_refused": 1})
+        report = self.gpuprof("report", "-i", self.profile_path)
+        self.assertRegex(report, r"note: process \d+ \(\w+\) has loaded libOpenCL\.so\.1\S* without\s")
+        self.assertIn("process_refused", report)
 
     @rig.requires("opencl", "root", "program:unshare")
     def test_a_library_that_is_hidden_in_the_process_s_namespace_is_the_reason(self):

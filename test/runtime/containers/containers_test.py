@@ -99,6 +99,7 @@ class Started(rig.RuntimeTest):
         self.assertNotIn("records nothing of it", stderr)
         profile = rig.Profile(self.profile_path)
         self.assertTrue(any(key.endswith(".note.attached") for key in profile.meta()))
+        self.assertNotIn("process_refused", profile.losses())
         totals, did = profile.end(), json.loads(stdout)
         self.assertGreater(totals["gpu_records"], 500)
         self.assertEqual(totals["launches"], totals["gpu_records"] - profile.coverage().get("before_attach", 0))

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 
@@ -38,6 +39,12 @@ class RecordCupti(rig.RuntimeTest):
                           for value in values]
                 self.assertEqual(faults, ["; ".join(expected)] if expected else [])
                 self.assertNotIn("known faults", stderr)
+
+    def test_the_profile_has_the_overhead_that_record_prints(self):
+        profile, _, stderr = self.record_app("--launches", "20000", "--kernels-only")
+        number, unit = re.search(r"overhead at least ([\d.]+) (ns|us|ms) a launch", stderr).groups()
+        stored = int(profile.meta()["overhead.probe_ns_per_launch"][0]) / {"ns": 1, "us": 1e3, "ms": 1e6}[unit]
+        self.assertAlmostEqual(stored, float(number), delta=0.005 * float(number))
 
     def assert_exact(self, profile, did, stderr):
         self.assertEqual(sum(row[4] for row in profile.gpu()), did["total_ns"], stderr)

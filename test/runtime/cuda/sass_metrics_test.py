@@ -67,7 +67,20 @@ class SassMetrics(rig.RuntimeTest):
         metric = "smsp__sass_inst_executed"
         profile, did, stderr = self.count("--launches", "100", metrics=f"{metric},smsp__sass_of_another_gpu")
         self.assertEqual(self.counted(profile), self.expected(did, metrics=(metric,)), stderr)
-        self.assertTrue(any("smsp__sass_of_another_gpu" in value for values in profile.meta().values() for value in values))
+        note = "CUPTI has no such metrics for this GPU (GH100, CUPTI error 1): smsp__sass_of_another_gpu"
+        self.assertIn([note], [values for key, values in profile.meta().items() if key.endswith(".note.metrics_left_out")])
+        self.assertIn(f"reports '{note}", stderr)
+        report = " ".join(self.gpuprof("report", "-i", self.profile_path).split())
+        self.assertIn(f"note: {note}", report)
+
+    def test_a_gpu_without_any_of_the_metrics_is_the_reason(self):
+        profile, _, stderr = self.count("--launches", "20", metrics="branches")
+        self.assertIn("no counts: this GPU has none of the requested metrics", stderr)
+        self.assertIn("smsp__sass_branch_targets_threads_divergent, smsp__sass_branch_targets_threads_uniform", stderr)
+        self.assertNotIn("CUPTI cannot count instructions", stderr)
+        self.assertNotIn("launched no GPU work", stderr)
+        self.assertIn("--sass-metrics records no GPU times, and counted nothing", stderr)
+        self.assertEqual(profile.of("GPU_COUNT"), [])
 
     def test_report_shows_source_lines_of_counts(self):
         _, did, _ = self.count("--launches", "100", "--kernels-only")

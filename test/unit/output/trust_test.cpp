@@ -178,10 +178,12 @@ TEST_CASE("a note of several processes is shown once, and a hostile profile has 
   info.meta.emplace("process.2.note.torch_profiler", "no CUDA rows");
   info.meta.emplace("process.1.note.x", "a\x1b[2Jb");
   info.meta.emplace("process.1.cupti.path", "/x.note.y");
+  info.meta.emplace("note.unrecorded", "process 7 (app) has no library");
   const auto lines = output::note_lines(info);
-  REQUIRE(lines.size() == 2);
+  REQUIRE(lines.size() == 3);
   CHECK(lines[0].find('\x1b') == std::string::npos);
   CHECK(lines[1] == "note: no CUDA rows");
+  CHECK(lines[2] == "note: process 7 (app) has no library");
   for (int i = 0; i < 100; ++i) {
     info.meta.emplace("process.3.note." + std::to_string(i), std::to_string(i));
   }

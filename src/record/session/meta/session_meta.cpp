@@ -131,7 +131,7 @@ void add_overhead_meta(Correlator& correlator, const SessionOptions& options, co
   correlator.add_meta("overhead.wall_ns", std::to_string(facts.wall_ns));
   if (facts.overhead.samples > 0) {
     correlator.add_meta("overhead.probe_ns_per_launch",
-                        std::to_string(facts.overhead.per_launch(facts.totals.launches)));
+                        std::to_string(facts.overhead.per_launch(correlator.totals().launches)));
   }
   add_depths(correlator, "native", correlator.counters().native_depths());
   add_depths(correlator, "python", correlator.counters().python_depths());

@@ -211,4 +211,51 @@ TEST_CASE("processes with the same reason share a message, also after their end"
   REQUIRE(messages.size() == 1);
   CHECK(mentions(messages[0].message, "process 30 (app) has loaded"));
   CHECK(mentions(messages[0].message, "(2 other processes, too)"));
+  CHECK(processes.certain() == 3);
+}
+
+TEST_CASE("a target that makes up library names gets few messages, but all of its processes count") {
+  FakeProc proc;
+  std::string children;
+  for (int pid = 100; pid < 200; ++pid) {
+    children += std::to_string(pid) + " ";
+    proc.process(pid, 0, "app", kProgram + line("7f0000001", "/libOpenCL.so." + std::to_string(pid)), variables({}));
+  }
+  proc.children(1, children);
+  UnrecordedProcesses processes({{"opencl", "libOpenCL.so", kInjectedPath, "OPENCL_LAYERS"}}, 1, true, proc.folder());
+  for (uint64_t looks = 1; looks <= 1000 && processes.certain() < 100; ++looks) {
+    processes.look(looks * 10'000'000'000, [](pid_t) { return false; });
+  }
+  CHECK(processes.certain() == 100);
+  const auto messages = processes.messages(false);
+  REQUIRE(messages.size() == 65);
+  CHECK(messages.back().message == "other reasons why processes are not recorded: 36");
+}
+
+TEST_CASE("a process counts once, only if it certainly is not recorded, and not after a late injection") {
+  FakeProc proc;
+  proc.children(1, "30 ");
+  proc.process(30, 0, "app", kOpenCl + line("7f0000003", "/usr/lib/libcuda.so.1"), variables({}));
+  UnrecordedProcesses processes({{"opencl", "libOpenCL.so", kInjectedPath, "OPENCL_LAYERS"},
+                                 {"cupti", "libcuda.so", "/tmp/libgpuprof_cupti.so", "CUDA_INJECTION64_PATH", true}},
+                                1, true, proc.folder());
+  uint64_t now = 0;
+  const auto look = [&](bool connected) {
+    for (int i = 0; i < 10; ++i) {
+      processes.look(now += 10'000'000'000, [connected](pid_t) { return connected; });
+    }
+    return processes.certain();
+  };
+  CHECK(look(false) == 1);
+  CHECK(processes.messages(false).size() == 2);
+  processes.on_injected(30);
+  REQUIRE(processes.messages(false).size() == 1);
+  CHECK(mentions(processes.messages(false)[0].message, "opencl records nothing of it"));
+  proc.write(30, "maps", kOpenCl + line("7f0000002", kInjectedPath));
+  CHECK(look(true) == 0);
+  proc.write(30, "maps", kOpenCl);
+  proc.write(30, "environ", kWanted);
+  proc.write(30, "root/tmp/gpuprof-1/libgpuprof_opencl.so", "ELF");
+  CHECK(look(false) == 0);  // it may call OpenCL later
+  CHECK(processes.messages(true).size() == 1);
 }
