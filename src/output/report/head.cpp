@@ -170,7 +170,7 @@ void print_headline(const Summary& summary, Page& page) {
       break;
   }
   line("GPU time " + short_duration(summary.all.ns) + " in " + counted_text(summary.gpu_records, "operation") + ", " +
-       percent_text(summary.with_stack_records, summary.gpu_records) + " of them with a CPU stack");
+       percent_text_down(summary.with_stack_records, summary.gpu_records) + " of them with a CPU stack");
   line(summary.untimed == 0 ? "" : counted_text(summary.untimed, "more launch") + " without GPU times, only counted");
   line(samples_line(summary));
 }
