@@ -210,8 +210,10 @@ std::string loss_text(const ProfileInfo& info) {
 
 std::vector<std::string> gap_lines(const ProfileInfo& info) {
   std::vector<std::string> lines;
+  const std::string recorded = analyze::recorded_part_text(info.meta);
   for (std::string line :
-       {estimate_line(info), analyze::part_warning(info.meta),
+       {estimate_line(info), recorded.empty() ? "" : "recorded " + shown_ends(recorded),
+        analyze::part_warning(info.meta),
         info.complete ? "" : std::string("the profile is cut short: it has no END record"), loss_line(info)}) {
     if (!line.empty()) {
       lines.push_back(std::move(line));

@@ -130,6 +130,8 @@ TEST_CASE("the notice of other outputs holds each gap and the coverage") {
             "the profile is cut short: it has no END record", "lost: ring_full 1,234", "bad lines skipped: 2",
             "END says otherwise",
             "89.55% of the GPU work is explained by a CPU stack: 900 of 1,005, of which 5 were lost"});
+  info.meta.emplace("recording.window", "--last 1 s");
+  CHECK(notice_lines(info).front() == "recorded only a part of the program's run: --last 1 s");
   for (int i = 0; i < 100; ++i) {
     info.losses["made_up_" + std::to_string(i)] = 1;
   }
