@@ -39,8 +39,8 @@ TimeWindow window_of(const SliceRange& slices, uint64_t interval_ns);
 std::vector<profile::Window> windows_in(const std::vector<profile::Window>& windows, const TimeWindow& window,
                                         uint64_t start_ns);
 
-// Returns the error for a selection without records if none of `windows` overlaps it: "nothing was recorded from 2s to
-// 4s". Returns nullopt if one does, or if there are no windows.
+// Returns an error such as "nothing was recorded from 2s to 4s" if none of `windows` overlaps the selection. Returns
+// nullopt if a window does, or if `windows` is empty.
 std::optional<Error> not_recorded(const std::vector<profile::Window>& windows, const TimeWindow& selected,
                                   uint64_t start_ns);
 

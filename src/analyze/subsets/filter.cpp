@@ -229,6 +229,9 @@ Status Filter::finish() {
   if (const std::string text = left_out(); !text.empty()) {
     last.meta.emplace_back(kLeftOutKey, text);
   }
+  if (conditions_.window && whole_.lacks_gpu_work()) {
+    last.meta.emplace_back(std::string(kFilterKey).append(kLacksWork), "1");
+  }
   return part_->finish(last);
 }
 

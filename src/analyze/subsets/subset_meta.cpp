@@ -160,8 +160,9 @@ SubsetCollector::Lines SubsetCollector::rest() const {
   for (const auto& [of, group] : groups_) {
     const bool complete = group.complete();
     for (const auto& [key, value] : group.inherited) {
-      if (complete && key == kPartRecording) {
-        continue;  // merge() has written META recording at the beginning
+      // merge() has written META recording at the beginning, and the complete profile has its COVERAGE lines again.
+      if (complete && (key == kPartRecording || key == "part" + std::string(kLacksWork))) {
+        continue;
       }
       lines.emplace_back(complete ? key.substr(kPartPrefix.size()) : key, value);
     }

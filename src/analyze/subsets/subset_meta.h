@@ -28,6 +28,10 @@ inline constexpr std::string_view kPartCount = "part.count";  // value: number o
 // Value: id of a recording that the profile which was split holds completely.
 inline constexpr std::string_view kPartRecording = "part.recording";
 
+// Added to "filter" or "part" in a subset by time, if the complete profile lacks GPU work. Its COVERAGE lines say so,
+// but they have no time, so the subset lacks them.
+inline constexpr std::string_view kLacksWork = ".lacks_gpu_work";
+
 // Describes which subset a profile is: "only what matches --rank 0". Empty for a complete profile.
 std::string part_text(const std::multimap<std::string, std::string>& meta);
 
