@@ -104,7 +104,7 @@ class Export : public Command {
       return no_gpu_work(rows->info, rows->tables);
     }
     if (window_.chosen() && rows->no_rows()) {
-      return window_.nothing("GPU work");
+      return window_.nothing(*rows, "GPU work");
     }
     window_.explain(*rows);
     analyze::Walk walk(*rows, stacks);

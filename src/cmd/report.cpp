@@ -56,7 +56,7 @@ class Report : public Command {
     stacks_.explain(summary.trimmed);
     const bool has_nothing = rows->info.kind == analyze::ProfileKind::empty && summary.counted.empty();
     if (window_.chosen() && rows->no_rows() && !has_nothing) {
-      return window_.nothing("work");
+      return window_.nothing(*rows, "work");
     }
     if (summary.nothing_matches() && rows->info.kind != analyze::ProfileKind::empty) {
       return nothing_matches();

@@ -32,17 +32,23 @@ bool is_clean(const ProfileInfo& info) {
 
 // Appends the part to the line: ", 950 matched with GPU work (95.00%)". Appends nothing if `part` is 0, and no comma
 // after a ':'.
-void add_part(uint64_t part, uint64_t whole, std::string_view words, std::string& line) {
+void add_part(uint64_t part, uint64_t whole, std::string_view words, std::string& line,
+              std::string (*percent)(uint64_t, uint64_t) = percent_text) {
   if (part > 0) {
     line.append(line.ends_with(':') ? " " : ", ").append(count_text(part)).append(" ").append(words);
-    line.append(" (").append(percent_text(part, whole)).append(")");
+    line.append(" (").append(percent(part, whole)).append(")");
   }
+}
+
+// As add_part(), for a part that the line of the coverage may also show: rounds down, as the coverage does.
+void add_covered(uint64_t part, uint64_t whole, std::string_view words, std::string& line) {
+  add_part(part, whole, words, line, percent_text_down);
 }
 
 std::string launch_line(const ProfileInfo& info) {
   const uint64_t launches = info.counted(CoverageCount::launches);
   std::string line = counted_text(launches, "launch") + in_windows(info) + ":";
-  add_part(info.counted(CoverageCount::matched), launches, "matched with GPU work", line);
+  add_covered(info.counted(CoverageCount::matched), launches, "matched with GPU work", line);
   add_part(info.counted(CoverageCount::captured), launches, "captured into graphs", line);
   add_part(info.counted(CoverageCount::failed), launches, "refused by the vendor's library", line);
   add_part(info.counted(CoverageCount::without_record), launches, "without GPU work", line);
@@ -52,7 +58,7 @@ std::string launch_line(const ProfileInfo& info) {
 
 std::string record_line(const ProfileInfo& info) {
   std::string line = counted_text(info.gpu_records, "GPU record") + ":";
-  add_part(info.with_stack, info.gpu_records, "with a CPU stack", line);
+  add_covered(info.with_stack, info.gpu_records, "with a CPU stack", line);
   add_part(info.unsampled, info.gpu_records, "left without one by --max-overhead", line);
   add_part(info.represented_records(CoverageCount::without_stack), info.gpu_records, "whose stack is missing", line);
   add_part(info.represented_records(CoverageCount::without_launch), info.gpu_records, "without a known launch", line);
@@ -204,8 +210,10 @@ std::string loss_text(const ProfileInfo& info) {
 
 std::vector<std::string> gap_lines(const ProfileInfo& info) {
   std::vector<std::string> lines;
+  const std::string recorded = analyze::recorded_part_text(info.meta);
   for (std::string line :
-       {estimate_line(info), analyze::part_warning(info.meta),
+       {estimate_line(info), recorded.empty() ? "" : "recorded " + shown_ends(recorded),
+        analyze::part_warning(info.meta),
         info.complete ? "" : std::string("the profile is cut short: it has no END record"), loss_line(info)}) {
     if (!line.empty()) {
       lines.push_back(std::move(line));

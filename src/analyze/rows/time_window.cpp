@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/exit_status.h"
 #include "base/text/numbers.h"
 
 namespace gpuprof::analyze {
@@ -51,6 +52,24 @@ std::vector<profile::Window> windows_in(const std::vector<profile::Window>& wind
     }
   }
   return parts;
+}
+
+std::optional<Error> not_recorded(const std::vector<profile::Window>& windows, const TimeWindow& selected,
+                                  uint64_t start_ns) {
+  if (windows.empty() || !windows_in(windows, selected, start_ns).empty()) {
+    return std::nullopt;
+  }
+  uint64_t first = std::numeric_limits<uint64_t>::max();
+  uint64_t last = 0;
+  for (const profile::Window& window : windows) {
+    first = std::min(first, window.start_ns);
+    last = std::max(last, window.end_ns);
+  }
+  const auto since_start = [start_ns](uint64_t ns) { return duration_text(ns - std::min(ns, start_ns)); };
+  return Error{"nothing was recorded " + window_text(selected),
+               "the recorded time is from " + since_start(first) + " to " + since_start(last) +
+                   (windows.size() > 1 ? ", with pauses" : ""),
+               kExitNothing};
 }
 
 std::string exact_seconds(uint64_t ns) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "profile/records.h"
 
 namespace gpuprof::analyze {
@@ -37,6 +38,11 @@ TimeWindow window_of(const SliceRange& slices, uint64_t interval_ns);
 // Returns the parts of recording windows that lie in `window`, for a recording that began at `start_ns`.
 std::vector<profile::Window> windows_in(const std::vector<profile::Window>& windows, const TimeWindow& window,
                                         uint64_t start_ns);
+
+// Returns an error such as "nothing was recorded from 2s to 4s" if none of `windows` overlaps the selection. Returns
+// nullopt if a window does, or if `windows` is empty.
+std::optional<Error> not_recorded(const std::vector<profile::Window>& windows, const TimeWindow& selected,
+                                  uint64_t start_ns);
 
 // Returns a time as options accept it, such as "12.4s", without rounding.
 std::string exact_seconds(uint64_t ns);

@@ -89,7 +89,8 @@ uint64_t ProfileInfo::lost_gpu_work() const {
 bool ProfileInfo::lacks_gpu_work() const {
   using enum p::CoverageCount;
   return lost_gpu_work() > 0 || counted(between_windows) > 0 || counted(outside_range) > 0 ||
-         meta.contains("attach.pid") || meta.contains("sweep.late_ns");
+         meta.contains("attach.pid") || meta.contains("sweep.late_ns") ||
+         std::any_of(meta.begin(), meta.end(), [](const auto& line) { return line.first.ends_with(kLacksWork); });
 }
 
 uint64_t ProfileInfo::counted(p::CoverageCount what) const {

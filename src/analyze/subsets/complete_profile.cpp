@@ -1,12 +1,15 @@
 #include "analyze/subsets/complete_profile.h"
 
+#include <array>
 #include <charconv>
 #include <type_traits>
 #include <variant>
 
+#include "analyze/merge/merge_clock.h"
 #include "analyze/merge/recordings.h"
 #include "analyze/rows/totals.h"
 #include "base/text/numbers.h"
+#include "profile/coverage.h"
 #include "profile/record_fields.h"
 
 namespace gpuprof::analyze {
@@ -74,6 +77,14 @@ void CompleteProfile::count(const p::Record& row) {
     gpu_ns_ += gpu->sum_ns;
   } else if (const auto* sample = std::get_if<p::EuStall>(&row)) {
     samples_ += sample->count;
+  } else if (const auto* loss = std::get_if<p::Loss>(&row)) {
+    lacks_gpu_work_ = lacks_gpu_work_ || (loss->count > 0 && p::is_lost_work(loss->reason));
+  } else if (const auto* coverage = std::get_if<p::Coverage>(&row)) {
+    using enum p::CoverageCount;
+    lacks_gpu_work_ =
+        lacks_gpu_work_ ||
+        (coverage->count > 0 &&
+         is_one_of(std::array{word(without_record), word(between_windows), word(outside_range)}, coverage->what));
   }
 }
 
@@ -119,6 +130,7 @@ void CompleteProfile::take_meta(const p::Meta& meta) {
   } else if (meta.key == "interval_ns") {
     interval_ns_ = whole_number(meta.value).value_or(0);
   }
+  lacks_gpu_work_ = lacks_gpu_work_ || meta.key == "sweep.late_ns";
   if (meta.key == kRecordingKey || meta.key == kRecordingPartKey) {
     recordings_.emplace_back(meta.key, meta.value);
     return;

@@ -35,6 +35,9 @@ class CompleteProfile {
   // Describes differences between END's counts and the rows. Subsets do not show them: each has its own END.
   [[nodiscard]] std::vector<std::string> mismatches() const;
 
+  // True if GPU work is missing, so that devices may have been busy in time without records (see ProfileInfo).
+  [[nodiscard]] bool lacks_gpu_work() const { return lacks_gpu_work_; }
+
   [[nodiscard]] uint64_t start_ns() const { return start_ns_; }
   [[nodiscard]] uint64_t interval_ns() const { return interval_ns_; }  // 0 if unknown
   // Returns the slice that contains the time. GPU rows use their end time. interval_ns() must not be 0.
@@ -53,6 +56,7 @@ class CompleteProfile {
   uint64_t gpu_records_ = 0;
   uint64_t gpu_ns_ = 0;
   uint64_t samples_ = 0;
+  bool lacks_gpu_work_ = false;
   uint64_t start_ns_ = 0;
   uint64_t interval_ns_ = 0;
 };

@@ -203,6 +203,11 @@ Error Filter::nothing() const {
                 (unknown.empty() ? "" : ", or lacks a field that the filter tests: " + unknown),
             "leave out --not", kExitNothing};
   }
+  if (const auto time = selected_window(); time && whole_.end()) {
+    if (auto error = not_recorded(whole_.windows(), *time, whole_.start_ns())) {
+      return {"nothing is left: " + error->message, error->hint, kExitNothing};
+    }
+  }
   for (size_t i = 0; i < kAspects; ++i) {
     if (conditions_.has(static_cast<Aspect>(i)) && matched_.at(i) == 0) {
       return {"nothing is left: no record matches " + conditions_.words.at(i),
@@ -223,6 +228,9 @@ Status Filter::finish() {
   SubsetWriter::Last last{.meta = {}, .windows = windows, .pids = {}, .launches = part_->launches()};
   if (const std::string text = left_out(); !text.empty()) {
     last.meta.emplace_back(kLeftOutKey, text);
+  }
+  if (conditions_.window && whole_.lacks_gpu_work()) {
+    last.meta.emplace_back(std::string(kFilterKey).append(kLacksWork), "1");
   }
   return part_->finish(last);
 }

@@ -283,6 +283,9 @@ Status Split::add_leftovers() {
     RETURN_IF_ERROR(made);
   }
   last.meta = {{std::string(kPartCount), std::to_string(parts_.size() + (rest_ ? 1 : 0))}};
+  if (by_ == SplitBy::time && whole_.lacks_gpu_work()) {
+    last.meta.emplace_back("part" + std::string(kLacksWork), "1");
+  }
   if (rest_) {
     RETURN_IF_ERROR(rest_->add_definitions(more_processes, more_devices));
     last.launches = launches;

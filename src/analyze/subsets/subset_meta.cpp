@@ -3,10 +3,39 @@
 #include <algorithm>
 #include <array>
 
+#include "analyze/merge/recordings.h"
 #include "analyze/merge/rotations.h"
+#include "base/text/numbers.h"
 #include "base/text/utf8.h"
 
 namespace gpuprof::analyze {
+namespace {
+
+// Returns the options that limited recordings to a window of the program's run: "-p 4242 --duration 500 ms". Recordings
+// of a merged profile that have equal options have one element. An incomplete rotated recording has one element, too.
+std::vector<std::string> recording_windows(const std::multimap<std::string, std::string>& meta) {
+  std::vector<std::string> windows;
+  const auto [begin, end] = meta.equal_range("recording.window");
+  for (auto window = begin; window != end; ++window) {
+    windows.push_back(escaped(window->second));
+  }
+  // A recording that was cut short lacks the line `recording.window`, because the recorder writes it at the end.
+  const auto [first, last] = meta.equal_range("attach.pid");
+  for (auto process = first; process != last; ++process) {
+    const std::string option = "-p " + escaped(process->second);
+    if (std::none_of(windows.begin(), windows.end(), [&option](const std::string& window) {
+          return window == option || window.starts_with(option + " ");
+        })) {
+      windows.push_back(option);
+    }
+  }
+  for (std::string& text : rotations_of(meta).incomplete) {
+    windows.push_back(std::move(text));
+  }
+  return windows;
+}
+
+}  // namespace
 
 std::string part_text(const std::multimap<std::string, std::string>& meta) {
   constexpr size_t kMostNamed = 3;
@@ -56,28 +85,6 @@ std::string part_warning(const std::multimap<std::string, std::string>& meta) {
   return part.empty() ? part : "the profile is a subset of another: " + escaped(part);
 }
 
-std::vector<std::string> recording_windows(const std::multimap<std::string, std::string>& meta) {
-  std::vector<std::string> windows;
-  const auto [begin, end] = meta.equal_range("recording.window");
-  for (auto window = begin; window != end; ++window) {
-    windows.push_back(escaped(window->second));
-  }
-  // A recording that was cut short lacks the line `recording.window`, because the recorder writes it at the end.
-  const auto [first, last] = meta.equal_range("attach.pid");
-  for (auto process = first; process != last; ++process) {
-    const std::string option = "-p " + escaped(process->second);
-    if (std::none_of(windows.begin(), windows.end(), [&option](const std::string& window) {
-          return window == option || window.starts_with(option + " ");
-        })) {
-      windows.push_back(option);
-    }
-  }
-  for (std::string& text : rotations_of(meta).incomplete) {
-    windows.push_back(std::move(text));
-  }
-  return windows;
-}
-
 std::string recording_window(const std::multimap<std::string, std::string>& meta) {
   constexpr size_t kMostNamed = 3;
   const std::vector<std::string> windows = recording_windows(meta);
@@ -86,6 +93,28 @@ std::string recording_window(const std::multimap<std::string, std::string>& meta
     text.append(text.empty() ? "" : "; ").append(windows[i]);
   }
   return windows.size() <= kMostNamed ? text : text + "; and " + std::to_string(windows.size() - kMostNamed) + " more";
+}
+
+std::string recorded_part_text(const std::multimap<std::string, std::string>& meta) {
+  const std::string window = recording_window(meta);
+  if (window.empty()) {
+    return window;
+  }
+  // merge() keeps equal options of several recordings once.
+  const size_t windows = recording_windows(meta).size();
+  const size_t all = named_recordings(meta);
+  return (windows < all ? "in at least " + count_text(windows) + " of " + counted_text(all, "recording") + " " : "") +
+         "only a part of the program's run: " + window;
+}
+
+bool has_chosen_windows(const std::multimap<std::string, std::string>& meta) {
+  const std::vector<std::string> windows = recording_windows(meta);
+  return std::all_of(windows.begin(), windows.end(), [](const std::string& window) {
+    const bool is_chosen =
+        window.starts_with("-p ") || window.starts_with("--delay ") || window.starts_with("--duration ");
+    return is_chosen && window.find("--start-paused") == std::string::npos &&
+           window.find("--last") == std::string::npos;
+  });
 }
 
 void SubsetCollector::begin_input(std::string_view of) {
@@ -131,8 +160,9 @@ SubsetCollector::Lines SubsetCollector::rest() const {
   for (const auto& [of, group] : groups_) {
     const bool complete = group.complete();
     for (const auto& [key, value] : group.inherited) {
-      if (complete && key == kPartRecording) {
-        continue;  // merge() has written META recording at the beginning
+      // merge() has written META recording at the beginning, and the complete profile has its COVERAGE lines again.
+      if (complete && (key == kPartRecording || key == "part" + std::string(kLacksWork))) {
+        continue;
       }
       lines.emplace_back(complete ? key.substr(kPartPrefix.size()) : key, value);
     }

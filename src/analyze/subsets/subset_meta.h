@@ -28,6 +28,10 @@ inline constexpr std::string_view kPartCount = "part.count";  // value: number o
 // Value: id of a recording that the profile which was split holds completely.
 inline constexpr std::string_view kPartRecording = "part.recording";
 
+// Added to "filter" or "part" in a subset by time, if the complete profile lacks GPU work. Its COVERAGE lines say so,
+// but they have no time, so the subset lacks them.
+inline constexpr std::string_view kLacksWork = ".lacks_gpu_work";
+
 // Describes which subset a profile is: "only what matches --rank 0". Empty for a complete profile.
 std::string part_text(const std::multimap<std::string, std::string>& meta);
 
@@ -47,13 +51,17 @@ std::optional<TimeWindow> slice_window(const std::multimap<std::string, std::str
 // Returns part_text() as a warning. Empty for a complete profile.
 std::string part_warning(const std::multimap<std::string, std::string>& meta);
 
-// Returns the options that limited recordings to a window of the program's run: "-p 4242 --duration 500 ms". Recordings
-// of a merged profile that have equal options have one element. An incomplete rotated recording has one element,
-// too.
-std::vector<std::string> recording_windows(const std::multimap<std::string, std::string>& meta);
-
-// Returns recording_windows() as one text. Empty for a recording of a complete run.
+// Returns the options that limited recordings to a window of the program's run: "-p 4242 --duration 500 ms; -p 43".
+// Empty for recordings of complete runs.
 std::string recording_window(const std::multimap<std::string, std::string>& meta);
+
+// Returns "only a part of the program's run: -p 4242", or "in at least 1 of 3 recordings only a part ...". Empty for a
+// recording of a complete run.
+std::string recorded_part_text(const std::multimap<std::string, std::string>& meta);
+
+// Returns whether all options that limited the recordings say from when to when: -p, --delay, --duration. The recorded
+// time of other recordings depends on an event, such as a signal or the end of the program.
+bool has_chosen_windows(const std::multimap<std::string, std::string>& meta);
 
 // Collects the subsets among the inputs of a merge. If all subsets of a profile are there, they make it complete again.
 class SubsetCollector {

@@ -82,7 +82,7 @@ class Annotate : public Command {
   [[nodiscard]] Result<int> annotate_cpu(const analyze::Aggregate& rows, const output::FindSource& find) const {
     const analyze::LaunchingLines lines = analyze::launching_lines(rows, options_.wanted);
     if (lines.all.count == 0 && window_.chosen() && !kernel_.given()) {
-      return window_.nothing("GPU work or launches");
+      return window_.nothing(rows, "GPU work or launches");
     }
     if (lines.all.count == 0) {
       return !kernel_.given() ? Error{"the profile has no GPU work and no launches",
@@ -114,7 +114,7 @@ class Annotate : public Command {
                    kExitNothing};
     }
     if (window_.chosen() && rows.samples.empty()) {
-      return window_.nothing("work with samples");
+      return window_.nothing(rows, "work with samples");
     }
     window_.explain(rows);
     if (const std::string dropped = output::dropped_samples_text(rows.info); !dropped.empty()) {

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/log.h"
+#include "base/text/numbers.h"
 #include "cmd/command.h"
 #include "cmd/common/options.h"
 
@@ -46,7 +47,19 @@ void Window::explain(const analyze::Aggregate& rows) const {
             (as_asked ? "" : ": the profile has time slices of " + analyze::exact_seconds(rows.interval_ns)));
 }
 
-Error Window::nothing(const char* what) const {
+std::optional<Error> Window::not_recorded(const analyze::Aggregate& rows) const {
+  const auto start = rows.info.meta.find("start_ns");
+  const auto start_ns = start == rows.info.meta.end() ? std::nullopt : whole_number(start->second);
+  // A profile that is cut short may lack WINDOW lines.
+  return rows.window && rows.info.complete && start_ns
+             ? analyze::not_recorded(rows.windows, *rows.selected_window(), *start_ns)
+             : std::nullopt;
+}
+
+Error Window::nothing(const analyze::Aggregate& rows, const char* what) const {
+  if (auto error = not_recorded(rows)) {
+    return *error;
+  }
   return {std::string("no ") + what + " ended " + text(),
           "`gpuprof flame --time-series FILE` shows when there was work", kExitNothing};
 }

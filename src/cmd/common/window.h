@@ -25,7 +25,10 @@ class Window {
   void explain(const analyze::Aggregate& rows) const;
 
   // Returns the error for a window without work, such as "no GPU work ended from 2s to 3.5s".
-  [[nodiscard]] Error nothing(const char* what) const;
+  [[nodiscard]] Error nothing(const analyze::Aggregate& rows, const char* what) const;
+
+  // Returns an error if the profile says that it has no time of the window.
+  [[nodiscard]] std::optional<Error> not_recorded(const analyze::Aggregate& rows) const;
 
   [[nodiscard]] std::string text() const;  // the window as a text: "from 2s to 3.5s"
 

@@ -98,6 +98,7 @@ class Flame : public Command {
     warn_of_gaps(rows->info);
     warn_of_coverage(rows->info);
     window_.explain(*rows);
+    not_recorded_ = window_.not_recorded(*rows);
     RETURN_IF_ERROR(time_series_.empty() ? Status() : draw_time_series(*rows));
     return draws_only_time_series() ? ended(rows->info, rows->tables, series_total_) : fold(*rows);
   }
@@ -343,6 +344,9 @@ class Flame : public Command {
 
   [[nodiscard]] Error why_nothing(const analyze::ProfileInfo& info, const profile::Tables& tables) const {
     const bool filters = fold_.ranges == analyze::RangeFrames::filter;
+    if (not_recorded_) {
+      return *not_recorded_;
+    }
     if (window_.chosen() && fold_.measure == Measure::idle && has_shares_) {
       return {"no device was idle " + window_.text(), "choose a longer time", kExitNothing};
     }
@@ -481,6 +485,7 @@ class Flame : public Command {
   bool inverted_ = false;
   std::string time_series_;
   Window window_;
+  std::optional<Error> not_recorded_;
   std::string title_;
   std::string weight_;
   std::string unit_;

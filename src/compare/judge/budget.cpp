@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyze/paths/work_paths.h"
+#include "analyze/subsets/subset_meta.h"
 #include "base/text/numbers.h"
 #include "base/text/pattern.h"
 #include "base/text/utf8.h"
@@ -93,6 +94,7 @@ std::vector<std::string> names_of(const Run& run, const Budget& budget, const st
   return names;
 }
 
+// Returns what a profile lacks, except by the options that limited the recording to a window.
 std::string gap_of(const Run& run, double max_loss_percent) {
   if (!run.facts.info.complete) {
     return "the profile is cut short";
@@ -103,7 +105,16 @@ std::string gap_of(const Run& run, double max_loss_percent) {
   if (run.facts.lost_percent > max_loss_percent) {
     return fmt::format("{:.2g}% of the GPU work was lost", run.facts.lost_percent);
   }
-  return has_failed(run.facts) ? "the program ended with " + run.facts.exit_status : "";
+  if (has_failed(run.facts)) {
+    return "the program ended with " + run.facts.exit_status;
+  }
+  return analyze::part_warning(run.facts.info.meta);
+}
+
+std::string chosen_part_text(const RunFacts& facts) {
+  return "the budget was held only in the recorded " +
+         (facts.window_ns == 0 ? "part" : duration_text(facts.window_ns)) + " of the program's run (" +
+         analyze::recording_window(facts.info.meta) + ")";
 }
 
 }  // namespace
@@ -116,6 +127,7 @@ Result<BudgetResult> check_budget(std::span<const Run> runs, const Budget& budge
   BudgetResult result;
   result.outcome = Outcome::pass;
   bool over = false;
+  bool unsure = false;
   for (const Run& run : runs) {
     const auto matches = matching(run, budget, *pattern);
     RunBudget one{run.facts.file, cost_of(run, budget, matches), names_of(run, budget, matches),
@@ -131,15 +143,22 @@ Result<BudgetResult> check_budget(std::span<const Run> runs, const Budget& budge
     if (one.gap.empty() && one.ns <= budget.max_ns && unknown > budget.max_ns - one.ns) {
       one.gap = duration_text(unknown) + " of its GPU time has no complete CPU stack";
     }
-    if (!one.gap.empty()) {
+    const auto& meta = run.facts.info.meta;
+    bool passes_in_part = false;
+    if (const std::string part = analyze::recorded_part_text(meta); one.gap.empty() && !part.empty()) {
+      one.gap = "recorded " + part;
+      passes_in_part = one.ns <= budget.max_ns && analyze::has_chosen_windows(meta);
+    }
+    unsure = unsure || (!one.gap.empty() && !passes_in_part);
+    if (passes_in_part) {
+      result.reasons.push_back(one.file + ": " + chosen_part_text(run.facts));
+    } else if (!one.gap.empty()) {
       result.reasons.push_back(one.file + ": " + one.gap + ", so its true GPU time may be " +
                                (is_estimate ? "higher or lower" : "higher"));
     }
     result.runs.push_back(std::move(one));
   }
-  result.outcome = over                                             ? Outcome::regression
-                   : result.reasons.empty() && !result.runs.empty() ? Outcome::pass
-                                                                    : Outcome::inconclusive;
+  result.outcome = over ? Outcome::regression : unsure || result.runs.empty() ? Outcome::inconclusive : Outcome::pass;
   return result;
 }
 

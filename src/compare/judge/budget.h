@@ -31,7 +31,7 @@ struct RunBudget {
 struct BudgetResult {
   Outcome outcome = Outcome::inconclusive;  // outcome of the worst run
   std::vector<RunBudget> runs;
-  std::vector<std::string> reasons;  // why the outcome is inconclusive; empty for other outcomes
+  std::vector<std::string> reasons;  // why the outcome is inconclusive, or what else limits it
 };
 
 // Checks each run. Fails with kExitUsage if nothing in a run matches, because such a budget could never be exceeded.

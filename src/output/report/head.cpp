@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "analyze/merge/recordings.h"
 #include "analyze/subsets/subset_meta.h"
 #include "base/text/numbers.h"
 #include "base/text/utf8.h"
@@ -51,14 +50,8 @@ void print_estimate(const ProfileInfo& info, Page& page) {
 
 // Prints that the recording covers only a window of the run, or that the profile is only a subset of a recording.
 void print_part(const ProfileInfo& info, Page& page) {
-  if (const std::string window = analyze::recording_window(info.meta); !window.empty()) {
-    // merge() keeps equal options of several recordings once.
-    const size_t windows = analyze::recording_windows(info.meta).size();
-    const size_t all = analyze::named_recordings(info.meta);
-    page.fact("recorded", (windows < all ? "in at least " + count_text(windows) + " of " +
-                                               counted_text(all, "recording") + " only a part of the program's run: "
-                                         : "only a part of the program's run: ") +
-                              shown_ends(window));
+  if (const std::string text = analyze::recorded_part_text(info.meta); !text.empty()) {
+    page.fact("recorded", shown_ends(text));
   }
   if (const std::string part = analyze::part_text(info.meta); !part.empty()) {
     page.fact("part", shown_name(shown_ends(part)));
@@ -170,7 +163,7 @@ void print_headline(const Summary& summary, Page& page) {
       break;
   }
   line("GPU time " + short_duration(summary.all.ns) + " in " + counted_text(summary.gpu_records, "operation") + ", " +
-       percent_text(summary.with_stack_records, summary.gpu_records) + " of them with a CPU stack");
+       percent_text_down(summary.with_stack_records, summary.gpu_records) + " of them with a CPU stack");
   line(summary.untimed == 0 ? "" : counted_text(summary.untimed, "more launch") + " without GPU times, only counted");
   line(samples_line(summary));
 }

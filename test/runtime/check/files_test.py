@@ -337,6 +337,31 @@ class CheckFiles(rig.RuntimeTest):
         self.inconclusive("--kernel", "kernel_0", "--max", "1s", cut, saying="cut short")
         self.check("--kernel", "kernel_0", "--max", "1ms", cut, expect=REGRESSION)
 
+    def test_a_part_of_a_run_does_not_pass_as_a_complete_run(self):
+        def budget(path, expect):
+            out, _ = self.check("--kernel", "kernel_0", "--max", "1s", "--json", "-", path, expect=expect)
+            result = json.loads(out)
+            self.assertEqual([run["whole"] for run in result["runs"]], [False])
+            return result["reasons"][0]
+
+        whole = made.write(os.path.join(self.folder, "run.txt"))
+        part, pieces = os.path.join(self.folder, "part.txt"), os.path.join(self.folder, "pieces")
+        self.gpuprof("filter", "--to", "1s", "-o", part, whole)
+        self.gpuprof("split", "--by", "time=1s", "-o", pieces, whole)
+        for path in (part, os.path.join(pieces, "time-000000.txt")):
+            self.assertIn("the profile is a subset of another", budget(path, INCONCLUSIVE))
+        for window, expect, saying in (("--last 1 s", INCONCLUSIVE, "recorded only a part of the program's run: --last 1 s"),
+                                       ("--delay 2.5 s", PASS, "only in the recorded 1.00 s of the program's run")):
+            path = made.write(os.path.join(self.folder, "window.txt"), window_ns=1_000_000_000,
+                              meta=[("recording.window", window)])
+            self.assertIn(saying, budget(path, expect))
+            for command in (["flame"], ["export", "--format", "json"], ["annotate"]):
+                run = self.run_command([rig.GPUPROF, *command, path])
+                warning = f"recorded only a part of the program's run: {window}"
+                self.assertEqual(run.stderr.decode().count(warning), 1, command)
+                if command[0] == "export":
+                    self.assertEqual(json.loads(run.stdout)["missing"], [warning])
+
     def test_work_without_a_stack_counts_against_a_function_budget(self):
         work = {(("main", "solve"), "known"): (10, 1_330_000), ((), "orphan"): (10, 820_000_000)}
         runs = self.side("run", runs=2, work=work, noise=0)

@@ -131,6 +131,27 @@ class PartsTest(rig.RuntimeTest):
         self.assertRegex(self.gpuprof("-q", "report", os.path.join(folder, part)),
                          r"(?m)^part +process \d+ .*, of a profile split by process$")
 
+    def test_idle_time_stays_an_upper_limit_in_a_subset_by_time(self):
+        source = self.path("lossy.txt")
+        with open(TRAIN, encoding="utf-8") as file:
+            lines = [line for line in file if not line.startswith(("LOSS;", "META;attach", "META;sweep.late_ns"))]
+        for coverage, expected in (("COVERAGE;1;between_windows;5\n", True), ("", False)):
+            with open(source, "w", encoding="utf-8") as file:
+                kept = [line for line in lines if not (line.startswith("COVERAGE;") and ";without_record;" in line)]
+                file.writelines(kept[:-1] + [coverage] + kept[-1:])
+            part, pieces = self.path(f"{expected}.txt"), self.path(f"pieces-{expected}")
+            self.gpuprof("-q", "filter", "--to", "1s", "-o", part, source)
+            self.gpuprof("-q", "split", "--by", "time=1s", "-o", pieces, source)
+            merged = self.path(f"merged-{expected}.txt")
+            self.gpuprof("-q", "merge", pieces, "-o", merged)
+            with open(merged, encoding="utf-8") as file:
+                self.assertNotIn("lacks_gpu_work", file.read())
+            window = self.gpuprof("-q", "report", "--to", "1s", source)
+            for text in (window, self.gpuprof("-q", "report", part),
+                         self.gpuprof("-q", "report", os.path.join(pieces, "time-000000.txt"))):
+                self.assertEqual("idle at most" in text, expected, text)
+                self.assertIn("idle", text)
+
     def test_a_subset_cannot_be_compared_with_a_complete_run(self):
         runs, parts = [], []
         with open(TRAIN, encoding="utf-8") as file:
@@ -292,7 +313,7 @@ class PartsTest(rig.RuntimeTest):
         for option, said in ((["--rank", "77"], "no record matches --rank 77"),
                              (["--process", "^nobody$"], "no record matches --process '^nobody$'"),
                              (["--kernel", "gemm", "--path", "^nobody$"], "no record matches --path '^nobody$'"),
-                             (["--from", "9000s"], "no record matches --from 9000s"),
+                             (["--from", "9000s"], "nothing was recorded from 9000s on"),
                              (["--device", "99"], "no record matches --device 99")):
             run = self.run_command([rig.GPUPROF, "filter", *option, TRAIN])
             self.assertEqual((run.returncode, run.stdout), (4, b""))

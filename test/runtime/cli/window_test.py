@@ -103,6 +103,28 @@ class WindowTest(rig.RuntimeTest):
                 self.gpuprof("-q", *command, "--from", "2s", "--to", "1s", profile, expect=(2,))
         self.assertFalse(os.path.exists(os.path.join(self.folder, "none.db")))
 
+    def test_a_window_that_was_not_recorded_is_named_as_such(self):
+        def profile(window):
+            path = os.path.join(self.folder, "last.txt")
+            with open(TRAIN, encoding="utf-8") as file:
+                lines = [line for line in file if not line.startswith("WINDOW;")]
+            end = next(i for i, line in enumerate(lines) if line.startswith("END;"))
+            with open(path, "w", encoding="utf-8") as file:
+                file.writelines(lines[:end] + [window] + lines[end:])
+            return path
+
+        path = profile("WINDOW;2000000000;4000000000\n")  # the recording started at 1 s
+        output = ["-o", os.path.join(self.folder, "none.txt")]
+        for command in (["report"], ["flame"], ["export", "--format", "csv"], ["annotate", "--cpu"], ["filter", *output]):
+            with self.subTest(command):
+                run = self.run_command([rig.GPUPROF, *command, "--from", "7s", "--to", "9s", path])
+                self.assertEqual(run.returncode, 4)
+                self.assertIn("nothing was recorded from 7s to 9s\n  hint: the recorded time is from 1.00 s to 3.00 s\n",
+                              run.stderr.decode())
+        path = profile("WINDOW;2000000000;9500000000\n")  # this time was recorded, but has no work
+        run = self.run_command([rig.GPUPROF, "report", "--from", "7s", "--to", "9s", path])
+        self.assertIn("no work ended from 7s to 9s", run.stderr.decode())
+
     def test_timelines_and_histograms_reject_a_window(self):
         for form in ("perfetto", "chrome"):
             self.gpuprof("-q", "export", "--format", form, "--from", "1s", TRAIN, expect=(2,))

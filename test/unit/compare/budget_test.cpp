@@ -64,6 +64,41 @@ TEST_CASE("an estimate neither keeps a budget nor exceeds it") {
   CHECK(outcome_of(run, 9) == Outcome::inconclusive);
 }
 
+TEST_CASE("a part of a program's run keeps a budget only if it was recorded in a chosen window") {
+  using Meta = std::pair<const char*, const char*>;
+  const auto check = [](const Meta& meta, uint64_t max_ns) {
+    Run run = run_with({{.name = "main"}});
+    run.facts.window_ns = 1'000'000'000;
+    run.facts.info.meta.emplace(meta.first, meta.second);
+    const auto result = check_budget(std::vector{run}, {true, "^solve$", max_ns}, 1);
+    REQUIRE(result.ok());
+    REQUIRE(result->reasons.size() == 1);
+    CHECK(!result->runs.front().gap.empty());
+    return std::pair(result->outcome, result->reasons.front());
+  };
+  for (const Meta& meta : {Meta{"filter", "--to 1s"},
+                           {"part.which", "from 0s to 1s, of a profile split by time"},
+                           {"recording.window", "--last 1 s"},
+                           {"recording.window", "-p 42 --last 1 s"},
+                           {"recording.window", "--duration 1 s --start-paused"},
+                           {"recording.window", "signals"}}) {
+    INFO(meta.second);
+    CHECK(check(meta, 10).first == Outcome::inconclusive);
+    CHECK(check(meta, 10).second.find(meta.second) != std::string::npos);
+    CHECK(check(meta, 9).first == Outcome::regression);
+  }
+  for (const Meta& meta : {Meta{"recording.window", "--delay 2.5 s"},
+                           {"recording.window", "-p 42 --delay 1 s --duration 1 s"},
+                           {"recording.window", "--duration 1 s"},
+                           {"attach.pid", "42"}}) {
+    INFO(meta.second);
+    const auto [outcome, reason] = check(meta, 10);
+    CHECK(outcome == Outcome::pass);
+    CHECK(reason.starts_with("run.txt: the budget was held only in the recorded 1.00 s of the program's run ("));
+    CHECK(check(meta, 9).first == Outcome::regression);
+  }
+}
+
 TEST_CASE("work below other functions or hidden frames is not missing from a budget") {
   CHECK(outcome_of(run_with({{.name = "main"}}), 10) == Outcome::pass);
   CHECK(outcome_of(run_with({{.name = "[all frames hidden]", .note = true}}), 10) == Outcome::pass);

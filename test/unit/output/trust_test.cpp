@@ -63,6 +63,18 @@ TEST_CASE("the footer shows recorded and missing data in numbers and percent") {
             "39.92% of the GPU work is explained by a CPU stack: 900 of 2,254, of which 1,254 were lost"});
 }
 
+TEST_CASE("equal shares print the same percentage as the coverage") {
+  analyze::ProfileInfo info = clean();
+  info.coverage = {{"launches", 3}, {"matched", 2}, {"without_record", 1}};
+  info.gpu_records = 3;
+  info.with_stack = 2;
+  info.covered = {3, 2, 0};
+  CHECK(output::trust_lines(info) ==
+        std::vector<std::string>{"3 launches: 2 matched with GPU work (66.66%), 1 without GPU work (33.33%)",
+                                 "3 GPU records: 2 with a CPU stack (66.66%)",
+                                 "66.66% of the GPU work is explained by a CPU stack: 2 of 3"});
+}
+
 TEST_CASE("an estimate is said before everything else") {
   analyze::ProfileInfo info = clean();
   info.windows = 41;
@@ -86,7 +98,7 @@ TEST_CASE("an estimate is said before everything else") {
   info.represented_counts = {{profile::CoverageCount::without_stack, 150}};
   info.samples = 5;
   CHECK(output::trust_lines(info)[0] ==
-        "2,100 launches in windows: 1,000 matched with GPU work (47.62%), 200 "
+        "2,100 launches in windows: 1,000 matched with GPU work (47.61%), 200 "
         "captured into graphs (9.52%), 105 without GPU work (5.00%)");
   CHECK(output::trust_lines(info)[1].find("150 whose stack is missing") != std::string::npos);
   CHECK(output::trust_lines(info)[2].starts_with("lost in windows: ring_full 1"));
@@ -118,6 +130,8 @@ TEST_CASE("the notice of other outputs holds each gap and the coverage") {
             "the profile is cut short: it has no END record", "lost: ring_full 1,234", "bad lines skipped: 2",
             "END says otherwise",
             "89.55% of the GPU work is explained by a CPU stack: 900 of 1,005, of which 5 were lost"});
+  info.meta.emplace("recording.window", "--last 1 s");
+  CHECK(notice_lines(info).front() == "recorded only a part of the program's run: --last 1 s");
   for (int i = 0; i < 100; ++i) {
     info.losses["made_up_" + std::to_string(i)] = 1;
   }
