@@ -98,7 +98,7 @@ std::string recording_window(const std::multimap<std::string, std::string>& meta
 std::string recorded_part_text(const std::multimap<std::string, std::string>& meta) {
   const std::string window = recording_window(meta);
   if (window.empty()) {
-    return window;
+    return "";
   }
   // merge() keeps equal options of several recordings once.
   const size_t windows = recording_windows(meta).size();

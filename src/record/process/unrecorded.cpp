@@ -328,9 +328,10 @@ void UnrecordedProcesses::set(const Process& process, const std::string& backend
 
 void UnrecordedProcesses::on_injected(pid_t pid) {
   std::erase_if(findings_, [&](const auto& found) {
-    const auto& [its, program, backend] = found.first;
-    return its == pid && std::any_of(libraries_.begin(), libraries_.end(), [&](const ExpectedLibrary& library) {
-             return library.attaches && library.backend == backend;
+    return std::get<pid_t>(found.first) == pid &&
+           std::any_of(libraries_.begin(), libraries_.end(), [&](const ExpectedLibrary& library) {
+             constexpr size_t kBackend = 2;
+             return library.attaches && library.backend == std::get<kBackend>(found.first);
            });
   });
 }
