@@ -9,8 +9,8 @@
 
 namespace gpuprof::injection::cupti {
 
-// Subscribes beside other tools. They must do so, too. If another tool forbids it, `holder` gets the tool's name, if
-// CUPTI tells it. `holder`: a buffer of kHolderBytes.
+// Subscribes beside other tools. They must do so, too. If another tool forbids it, `holder` gets the tool's name, or
+// stays empty if CUPTI does not know it. `holder`: a buffer of kHolderBytes.
 inline constexpr size_t kHolderBytes = 128;
 CUptiResult subscribe_shared(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, char* holder);
 

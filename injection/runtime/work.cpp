@@ -22,8 +22,7 @@ bool note_of(uint64_t correlation, LaunchNote* note) {
 }
 
 // The launches with several work items that are being reported, each in the slot of its id: twice the id, plus 1 if its
-// items are lost. If there is no space for the first item, all items are lost, so that no launch has a part of its
-// work.
+// items are lost. If there is no space for the first item, all items are lost: a launch has all of its work or none.
 uint64_t reported[64];
 
 // Emits one of several work items of a launch.
@@ -35,11 +34,12 @@ void emit_part(gpuprof_gpu_op& op, bool may_wait) {
     return;
   }
   const bool is_first = last != op.correlation << 1U;
+  // The rest of a launch is waited for, also in a backlog.
   uint32_t& in_backlog = thread_state().in_backlog;
-  const uint32_t waits = in_backlog;
-  in_backlog = is_first ? waits : 0;
+  const uint32_t outside = in_backlog;
+  in_backlog = is_first ? outside : 0;
   const bool written = emit_record(op, may_wait);
-  in_backlog = waits;
+  in_backlog = outside;
   if (is_first) {
     store_relaxed(&slot, op.correlation << 1U | (written ? 0U : 1U));
   }

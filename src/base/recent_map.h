@@ -26,7 +26,7 @@ class RecentMap {
   [[nodiscard]] bool contains(const Key& key) const { return search(key); }
   // Creates a missing entry.
   Value& operator[](const Key& key) {
-    if (!search(key)) {
+    if (!is_last(key)) {
       last_ = &*map_.try_emplace(key).first;
     }
     return last_->second;
@@ -50,19 +50,20 @@ class RecentMap {
   [[nodiscard]] bool empty() const { return map_.empty(); }
   auto begin() { return map_.begin(); }
   auto end() { return map_.end(); }
-  auto begin() const { return map_.begin(); }
-  auto end() const { return map_.end(); }
+  auto begin() const { return std::as_const(map_).begin(); }
+  auto end() const { return std::as_const(map_).end(); }
 
  private:
+  [[nodiscard]] bool is_last(const Key& key) const { return last_ != nullptr && last_->first == key; }
   bool search(const Key& key) const {
-    if (last_ == nullptr || !(last_->first == key)) {
+    if (!is_last(key)) {
       const auto found = map_.find(key);
-      last_ = found == map_.end() ? nullptr : const_cast<typename Map::value_type*>(&*found);  // NOLINT
+      last_ = found == map_.end() ? nullptr : &*found;
     }
     return last_ != nullptr;
   }
 
-  Map map_;
+  mutable Map map_;  // a search changes no entry, but last_ gives access to it
   mutable typename Map::value_type* last_ = nullptr;
 };
 

@@ -8,6 +8,12 @@
 
 namespace gpuprof {
 
+// Returns whether a launch was made before another one. CUPTI's correlation ids have 32 bits, increase, and wrap
+// around.
+constexpr bool is_earlier_launch(uint32_t correlation, uint32_t other) {
+  return static_cast<int32_t>(correlation - other) < 0;
+}
+
 enum class CudaWork : uint8_t {
   none,
   operation,  // one copy or fill

@@ -5,6 +5,7 @@
 #include "base/atomics.h"
 #include "base/monotonic_clock.h"
 #include "ipc/emit.h"
+#include "wire/cuda_launches.h"
 
 namespace gpuprof::injection::cupti {
 namespace {
@@ -63,11 +64,6 @@ struct Passed {
   uint64_t reported_extrapolated;
 };
 Passed state;
-
-// CUPTI's correlation ids have 32 bits, and wrap around.
-bool is_after(uint32_t correlation, uint32_t other) {
-  return static_cast<int32_t>(correlation - other) > 0;
-}
 
 // Counts in units of the driver's numbers.
 struct Estimate {
@@ -162,7 +158,7 @@ void note_window_launch(uint32_t correlation) {
   uint32_t known = 0;
   do {
     known = load_relaxed(&state.last_launch);
-  } while ((known == 0 || is_after(correlation, known)) && !swap_if(&state.last_launch, known, correlation));
+  } while ((known == 0 || is_earlier_launch(known, correlation)) && !swap_if(&state.last_launch, known, correlation));
 }
 
 void forget_window_launches() {
@@ -174,7 +170,7 @@ void note_traced_kernel(uint32_t correlation, uint32_t device_number, int64_t nu
     return;
   }
   Numbers& device = state.devices[device_number];
-  if (state.former_launch != 0 && !is_after(correlation, state.former_launch)) {
+  if (state.former_launch != 0 && !is_earlier_launch(state.former_launch, correlation)) {
     device.traced += device.former.extend(number);
   } else {
     device.window.extend(number);

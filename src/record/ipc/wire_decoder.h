@@ -18,9 +18,8 @@ struct DecodeCounts {
   uint64_t malformed = 0;  // records of known types with invalid sizes or values
 };
 
-// Decodes the complete records at the front of `bytes`, and returns how many bytes they take. Stops at a header with an
-// invalid size (0, not a multiple of 8, or past the end). If there are no more bytes to come, the next record cannot be
-// found then.
+// Decodes the complete records at the front of `bytes`, and returns how many bytes they take. Stops at a record that
+// ends later than `bytes`, and at an invalid size (0 or not a multiple of 8).
 size_t decode_records(backend::SourceId source, std::span<const std::byte> bytes, backend::EventSink& sink,
                       DecodeCounts& counts);
 

@@ -10,8 +10,8 @@ Correlator::Correlator(JoinOptions options)
       rows_(join_, windows_),
       kernel_times_(join_),
       attribution_(join_, producers_, stacks_, launches_),
-      work_(join_, {producers_, attribution_, launches_, rows_, windows_, kernel_times_, repeats_}),
-      samples_(join_, {producers_, attribution_, launches_, rows_, windows_, kernel_times_, repeats_}),
+      work_(join_, {producers_, attribution_, launches_, rows_, windows_, kernel_times_}),
+      samples_(join_, {producers_, attribution_, launches_, rows_, windows_, kernel_times_}),
       timeline_(join_, producers_, windows_) {}
 
 void Correlator::on_process(uint32_t pid, const std::shared_ptr<ProcessGuard>& guard) {
@@ -19,22 +19,22 @@ void Correlator::on_process(uint32_t pid, const std::shared_ptr<ProcessGuard>& g
 }
 
 void Correlator::on_source(backend::SourceId id, uint32_t pid, std::string_view backend) {
-  repeats_.forget();
+  work_.forget_repeats();
   producers_.on_source(id, pid, backend);
 }
 
 void Correlator::on_name(backend::SourceId id, uint32_t name_id, std::string_view text) {
-  repeats_.forget();
+  work_.forget_repeats();
   with(id, [&](Source& source) { producers_.on_name(source, name_id, text); });
 }
 
 void Correlator::on_device(backend::SourceId id, uint32_t index, uint32_t name_id, uint32_t uuid_id) {
-  repeats_.forget();
+  work_.forget_repeats();
   with(id, [&](Source& source) { producers_.on_device(source, {index, name_id, uuid_id}); });
 }
 
 void Correlator::on_range(backend::SourceId id, const backend::Range& range) {
-  repeats_.forget();
+  work_.forget_repeats();
   with(id, [&](Source& source) { producers_.on_range(source, range); });
 }
 
@@ -124,7 +124,7 @@ void Correlator::on_stack(backend::SourceId id, const backend::Stack& stack) {
 
 void Correlator::add_launch(backend::SourceId source, uint64_t correlation, const PendingLaunch& call) {
   if ((correlation & GPUPROF_CORRELATION_NODE) != 0) {
-    repeats_.forget();
+    work_.forget_repeats();
   }
   launches_.add(source, correlation, call);
 }
@@ -141,7 +141,7 @@ void Correlator::on_launch(backend::SourceId id, const backend::LaunchCall& laun
 }
 
 void Correlator::on_graph_node(backend::SourceId id, const backend::GraphNode& node) {
-  repeats_.forget();
+  work_.forget_repeats();
   with(id, [&](const Source&) { launches_.on_graph_node(id, node); });
 }
 
@@ -237,7 +237,7 @@ void Correlator::close(const Source& source) {
 }
 
 void Correlator::on_source_end(backend::SourceId id) {
-  repeats_.forget();
+  work_.forget_repeats();
   Source* source = producers_.find(id);
   if (source == nullptr) {
     return;

@@ -17,7 +17,6 @@
 #include "record/join/context/windows.h"
 #include "record/join/launches/attribution.h"
 #include "record/join/launches/launches.h"
-#include "record/join/launches/repeats.h"
 #include "record/join/launches/stacks.h"
 #include "record/join/samples/sample_join.h"
 #include "record/join/sums/kernel_times.h"
@@ -142,7 +141,6 @@ class Correlator final : public backend::EventSink, public StackSink {
   Launches launches_;
   Rows rows_;
   KernelTimes kernel_times_;
-  Repeats repeats_;
   Attribution attribution_;
   WorkJoin work_;
   SampleJoin samples_;

@@ -1,7 +1,6 @@
 #include "record/join/work_join.h"
 
 #include "record/join/launches/attribution.h"
-#include "record/join/launches/repeats.h"
 #include "record/join/sums/kernel_times.h"
 #include "record/join/sums/rows.h"
 
@@ -93,7 +92,7 @@ bool WorkJoin::take(WorkEvent event, RetryPolicy policy) {
     return true;
   }
   PendingLaunch* launch = parts_.launches.find(event.site);
-  const Repeats::Work* const repeated = parts_.repeats.find(event.site, launch);
+  const Repeats::Work* const repeated = repeats_.find(event.site, launch);
   if (repeated == nullptr && !parts_.attribution.is_ready(*source, event.site, launch, policy)) {
     return false;
   }
@@ -128,7 +127,7 @@ Repeats::Work WorkJoin::find_work(Source& source, const LaunchSite& site, const 
   Repeats::Work found{.key = parts_.attribution.key_of(source, site, launch)};
   found.id = parts_.rows.intern(found.key);
   if (policy == RetryPolicy::first_try && parts_.launches.is_steady(site)) {
-    parts_.repeats.add(site, launch, found);
+    repeats_.add(site, launch, found);
   }
   return found;
 }

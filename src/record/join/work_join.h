@@ -30,6 +30,8 @@ class WorkJoin {
   // more will arrive.
   void report_without_work(backend::SourceId source);
   void end_source(backend::SourceId source) { bodies_.end_source(source); }
+  // Call it for each event that may change to which work a graph node belongs.
+  void forget_repeats() { repeats_.forget(); }
 
  private:
   void take_or_keep(const WorkEvent& event, RetryPolicy policy);
@@ -44,6 +46,7 @@ class WorkJoin {
   JoinContext& join_;
   JoinParts parts_;
   GraphBodies bodies_;
+  Repeats repeats_;
   Pending<WorkEvent> pending_;
 };
 

@@ -1,4 +1,4 @@
-// Tells how far processes are apart that repeat the same NVTX range, such as the ranks of a job with their steps.
+// Measures how far apart processes are that repeat the same NVTX range, such as the ranks of a job with their steps.
 #pragma once
 
 #include <algorithm>

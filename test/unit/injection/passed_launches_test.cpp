@@ -23,6 +23,14 @@ void trace(int64_t first, int64_t last, bool begins) {
   }
 }
 
+// A window in which the program makes these launches, and whose records come in time.
+void run_window(int64_t first, int64_t last) {
+  cupti::set_tracing(true);
+  trace(first, last, true);
+  trace(first, last, false);
+  cupti::set_tracing(false);
+}
+
 uint64_t passed(const Source& source) {
   return source.counts[GPUPROF_COUNT_PASSED];
 }
@@ -32,15 +40,9 @@ uint64_t passed(const Source& source) {
 TEST_CASE("launches between two windows are those whose numbers no record has") {
   const Source source = record_one({}, [] {
     cupti::begin_passed(false);
-    cupti::set_tracing(true);
-    trace(11, 30, true);
-    trace(11, 30, false);
-    cupti::set_tracing(false);
+    run_window(11, 30);
     cupti::report_passed(false);
-    cupti::set_tracing(true);
-    trace(101, 110, true);
-    trace(101, 110, false);
-    cupti::set_tracing(false);
+    run_window(101, 110);
     cupti::report_passed(false);
     return 0;
   });
@@ -51,10 +53,7 @@ TEST_CASE("launches before the first record are only extrapolated") {
   const bool attached = GENERATE(false, true);
   const Source source = record_one({}, [&] {
     cupti::begin_passed(attached);
-    cupti::set_tracing(true);
-    trace(20'001, 20'100, true);
-    trace(20'001, 20'100, false);
-    cupti::set_tracing(false);
+    run_window(20'001, 20'100);
     cupti::report_passed(false);
     return 0;
   });
@@ -108,10 +107,7 @@ TEST_CASE("a record that comes in the next window belongs to the window of its l
 TEST_CASE("after CUPTI was detached, equal correlation ids are of other launches") {
   const Source source = record_one({}, [] {
     cupti::begin_passed(false);
-    cupti::set_tracing(true);
-    trace(11, 30, true);
-    trace(11, 30, false);
-    cupti::set_tracing(false);
+    run_window(11, 30);
     cupti::forget_window_launches();
     cupti::set_tracing(true);
     for (int64_t i = 1; i <= 10; ++i) {

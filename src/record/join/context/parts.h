@@ -7,7 +7,6 @@ class Attribution;
 class KernelTimes;
 class Launches;
 class Producers;
-class Repeats;
 class Rows;
 class Windows;
 
@@ -18,7 +17,6 @@ struct JoinParts {
   Rows& rows;
   const Windows& windows;
   KernelTimes& kernel_times;
-  Repeats& repeats;
 };
 
 }  // namespace gpuprof::record

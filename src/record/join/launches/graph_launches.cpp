@@ -2,15 +2,16 @@
 
 #include <algorithm>
 
+#include "wire/cuda_launches.h"
+
 namespace gpuprof::record {
 namespace {
 
 // Time between two searches for idle graphs. Each search visits all graphs.
 constexpr uint64_t kGraphLookupNs = 1'000'000'000;
 
-// Compares correlation ids of CUPTI. They have 32 bits, increase, and wrap around.
 bool is_before(uint64_t correlation, uint64_t other) {
-  return static_cast<int32_t>(static_cast<uint32_t>(correlation) - static_cast<uint32_t>(other)) < 0;
+  return is_earlier_launch(static_cast<uint32_t>(correlation), static_cast<uint32_t>(other));
 }
 
 }  // namespace

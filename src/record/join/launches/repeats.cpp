@@ -21,8 +21,12 @@ size_t Repeats::place_of(const Site& site) {
   return hash_of(site.node ^ (uint64_t{site.source} << 40U) ^ site.stack << 20U) % kEntries;
 }
 
+bool Repeats::may_repeat(const LaunchSite& site, const PendingLaunch* launch) {
+  return site.graph_node != 0 && launch != nullptr && !site.unsampled;
+}
+
 const Repeats::Work* Repeats::find(const LaunchSite& site, const PendingLaunch* launch) const {
-  if (site.graph_node == 0 || launch == nullptr || site.unsampled || entries_.empty()) {
+  if (!may_repeat(site, launch) || entries_.empty()) {
     return nullptr;
   }
   const Site wanted = site_of(site, *launch);
@@ -31,8 +35,7 @@ const Repeats::Work* Repeats::find(const LaunchSite& site, const PendingLaunch* 
 }
 
 void Repeats::add(const LaunchSite& site, const PendingLaunch* launch, const Work& work) {
-  if (site.graph_node == 0 || launch == nullptr || site.unsampled || site.name_id == 0 || work.key.stack == 0 ||
-      work.key.capture == 0) {
+  if (!may_repeat(site, launch) || site.name_id == 0 || work.key.stack == 0 || work.key.capture == 0) {
     return;
   }
   entries_.resize(kEntries);

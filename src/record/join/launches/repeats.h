@@ -24,7 +24,6 @@ class Repeats {
   [[nodiscard]] const Work* find(const LaunchSite& site, const PendingLaunch* launch) const;
   // Stores a work that has its kernel's name and both of its stacks. Ignores all others, because they may change.
   void add(const LaunchSite& site, const PendingLaunch* launch, const Work& work);
-  // Call it for each event that may change the work of a node.
   void forget() { ++generation_; }
 
  private:
@@ -49,6 +48,7 @@ class Repeats {
   };
   static constexpr size_t kEntries = 16'384;
 
+  static bool may_repeat(const LaunchSite& site, const PendingLaunch* launch);
   static Site site_of(const LaunchSite& site, const PendingLaunch& launch);
   static size_t place_of(const Site& site);
 

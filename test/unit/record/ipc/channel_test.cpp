@@ -155,13 +155,18 @@ TEST_CASE("switching recording on reaches connected and future processes") {
   CHECK(channel->all_retracted());
 }
 
+// Accepts a target. Ends source 1, which the rig has opened by hand, so that the target's source is not mistaken for
+// it.
+static void accept_only(Channel& channel, Rig& rig) {
+  rig.correlator.on_source_end(1);
+  channel.accept_all(rig.correlator);
+}
+
 TEST_CASE("records and counters of all rings are received") {
   const auto channel = open({});
   Rig rig;
   FakeTarget target(*channel, "other");
-  // Ends source 1, which the rig has opened by hand, so that the target's source is not mistaken for it.
-  rig.correlator.on_source_end(1);
-  channel->accept_all(rig.correlator);
+  accept_only(*channel, rig);
   gpuprof::test::WireBytes wire;
   wire.name(1, "k").kernel(3, 5000, 5100, 1);
   target.write(wire.bytes());
@@ -185,8 +190,7 @@ TEST_CASE("a ring with more records than one piece is read to its end") {
   const auto channel = open({});
   Rig rig;
   FakeTarget target(*channel, "other");
-  rig.correlator.on_source_end(1);
-  channel->accept_all(rig.correlator);
+  accept_only(*channel, rig);
   constexpr uint64_t kKernels = 20'000;
   gpuprof::test::WireBytes wire;
   wire.name(1, "k");
@@ -207,8 +211,7 @@ TEST_CASE("a ring whose head goes backwards is not read again") {
   const auto channel = open({});
   Rig rig;
   FakeTarget target(*channel, "other");
-  rig.correlator.on_source_end(1);
-  channel->accept_all(rig.correlator);
+  accept_only(*channel, rig);
   const auto poll_once = [&] {
     channel->snapshot();
     return channel->drain(rig.correlator);
@@ -246,8 +249,7 @@ TEST_CASE("a tail that the target decreases has no effect") {
   const auto channel = open({});
   Rig rig;
   FakeTarget target(*channel, "other");
-  rig.correlator.on_source_end(1);
-  channel->accept_all(rig.correlator);
+  accept_only(*channel, rig);
   gpuprof::test::WireBytes wire;
   wire.name(1, "k").kernel(3, 5000, 5100, 1);
   target.write(wire.bytes());
@@ -266,8 +268,7 @@ TEST_CASE("a head beyond the ring's capacity is counted once, and later records 
   const auto channel = open({});
   Rig rig;
   FakeTarget target(*channel, "other");
-  rig.correlator.on_source_end(1);
-  channel->accept_all(rig.correlator);
+  accept_only(*channel, rig);
   gpuprof_ring& ring = target.segment().rings[0];
   ring.head = 2 * GPUPROF_RING_BYTES;
   for (int again = 0; again < 2; ++again) {
