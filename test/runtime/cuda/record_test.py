@@ -64,6 +64,10 @@ class RecordCupti(rig.RuntimeTest):
                 function = "solve" if "solve" in name else "assemble"
                 found = [totals for kernel, totals in kernels.items() if function in kernel]
                 self.assertEqual(found, [[op["count"], op["ns"]]], kernels)
+        # All executions of a kernel take the same time.
+        for line in json.loads(self.gpuprof("report", "--json", "-i", self.profile_path))["work"]:
+            for percentile in ("median_ns", "p95_ns", "p99_ns"):
+                self.assertEqual(line[percentile], line["max_ns"], line)
 
     def test_counts_and_times_are_exact(self):
         for arguments in ((), ("--driver-api",), ("--graph", "50"), ("--threads", "4"), ("--fork",)):

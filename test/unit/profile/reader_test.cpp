@@ -44,7 +44,7 @@ std::string error_of(const std::string& line) {
 }
 
 const char* const kSmall =
-    "GPUPROF;3.4\n"
+    "GPUPROF;3.5\n"
     "META;command;./app\\x3b ls\n"
     "STRING;1;main\n"
     "STRING;2;app\n"
@@ -67,6 +67,7 @@ const char* const kSmall =
     "WINDOW;5;33\n"
     "WINDOW;40;50;12\n"
     "LATENCY;1;call_to_start;3;30;8;12;8;1;10;1;12;1\n"
+    "DURATION;0;1;10;1;20;1\n"
     "EVENT;1;17;100;110;90;95;0\n"
     "CALL;1;11;1;1;17;80;120\n"
     "SPAN;1;11;2;70;130\n"
@@ -134,13 +135,13 @@ TEST_CASE("fields are parsed into the right members") {
   CHECK(index(place.as<GpuPlace>().instruction) == 5);
   REQUIRE(place.as<GpuPlace>().frames.size() == 2);
   CHECK(index(place.as<GpuPlace>().frames[1]) == 7);
-  const Only counted("GPUPROF;3.4\nGPU_COUNT;1;2;3;4;5\n");
+  const Only counted("GPUPROF;3.5\nGPU_COUNT;1;2;3;4;5\n");
   CHECK(index(counted.as<GpuCount>().process) == 1);
   CHECK(index(counted.as<GpuCount>().device) == 2);
   CHECK(index(counted.as<GpuCount>().place) == 3);
   CHECK(index(counted.as<GpuCount>().name) == 4);
   CHECK(counted.as<GpuCount>().value == 5);
-  const Only instruction("GPUPROF;3.4\nGPU_INSTRUCTION;1;2;3;4\n");
+  const Only instruction("GPUPROF;3.5\nGPU_INSTRUCTION;1;2;3;4\n");
   CHECK(index(instruction.as<GpuInstruction>().place) == 1);
   CHECK(index(instruction.as<GpuInstruction>().text) == 2);
   CHECK(index(instruction.as<GpuInstruction>().waits_for) == 3);
@@ -251,9 +252,9 @@ TEST_CASE("every prefix of a profile is readable") {
 TEST_CASE("supported format versions are read, other versions rejected") {
   CHECK(first_error("GPUPROF;3.0\n").empty());
   CHECK(first_error("GPUPROF;3.7\nFUTURE;1;2\n").empty());
-  CHECK(first_error("GPUPROF;4.1\n") == "p.txt:1: the profile has format version 4.1, this gpuprof reads up to 3.4");
+  CHECK(first_error("GPUPROF;4.1\n") == "p.txt:1: the profile has format version 4.1, this gpuprof reads up to 3.5");
   CHECK(first_error("GPUPROF;999999.0\n") ==
-        "p.txt:1: the profile has format version 999999.0, this gpuprof reads up to 3.4");
+        "p.txt:1: the profile has format version 999999.0, this gpuprof reads up to 3.5");
   for (const std::string old : {"1.0", "2.1"}) {
     const auto refused = open_text("GPUPROF;" + old + "\n");
     REQUIRE_FALSE(refused);
@@ -269,7 +270,7 @@ TEST_CASE("supported format versions are read, other versions rejected") {
 }
 
 TEST_CASE("unknown kinds are skipped and counted") {
-  auto reader = open_text("GPUPROF;3.4\nNEW_KIND;1;x\nNEW2\nSTRING;1;a\n");
+  auto reader = open_text("GPUPROF;3.5\nNEW_KIND;1;x\nNEW2\nSTRING;1;a\n");
   REQUIRE(reader);
   for (;;) {
     auto next = reader->next();
@@ -363,6 +364,18 @@ TEST_CASE("impossible sums are rejected") {
   CHECK(error_of("WORK;1;0;0;0;0;0;0;0;0;0;fault_gpu;0;0\nHOST;0;1;100;5;5;5;0").empty());
 }
 
+TEST_CASE("durations in buckets that are empty, out of order or do not exist are rejected") {
+  const auto duration = [](const std::string& buckets) { return error_of(kWork + "DURATION;0;1" + buckets); };
+  const std::string wrong = "p.txt:3: DURATION: field 'bucket' is out of order, does not exist or is empty";
+  CHECK(duration("").empty());
+  CHECK(duration(";0;1;64;2;3775;18446744073709551615").empty());
+  CHECK(duration(";64;2;64;1") == wrong);
+  CHECK(duration(";64;2;63;1") == wrong);
+  CHECK(duration(";64;0") == wrong);
+  CHECK(duration(";3776;1") == wrong);
+  CHECK(duration(";64") == "p.txt:3: DURATION: field 'bucket's count' is missing");
+}
+
 TEST_CASE("histograms whose buckets contradict their sums are rejected") {
   const auto latency = [](const std::string& fields) { return error_of(kWork + "LATENCY;1;call_to_start;" + fields); };
   CHECK(latency("0;0;0;0").empty());
@@ -384,7 +397,7 @@ TEST_CASE("histograms whose buckets contradict their sums are rejected") {
     long_list += ";1;1";
   }
   CHECK(latency(long_list).empty());
-  CHECK(latency(long_list + ";1;0") == "p.txt:3: LATENCY: there are more than 496 buckets");
+  CHECK(latency(long_list + ";1;0") == "p.txt:3: LATENCY: there are more buckets than exist");
 }
 
 TEST_CASE("undefined and contradictory ids are rejected") {

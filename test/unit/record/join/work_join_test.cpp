@@ -384,6 +384,25 @@ TEST_CASE("latency has the phases of launches, except graph nodes and times out 
   CHECK(queue_ns == 3900 + 5900);
 }
 
+TEST_CASE("a row has a histogram of the durations of its GPU work") {
+  Rig rig;
+  for (const uint64_t ns : {1000, 1001, 40, 700}) {
+    rig.launch(ns, 77);
+    rig.correlator.on_gpu_op(Rig::kernel(ns, ns));
+  }
+  rig.launch(GPUPROF_CORRELATION_HOST | 9, 77);
+  rig.correlator.on_host_op(sync(9, 5000, 5400));
+  rig.correlator.end_iteration();
+  using Buckets = profile::DurationBuckets;
+  const std::vector<profile::Duration::Bucket> expected = {{40, 1}, {Buckets::of(700), 1}, {Buckets::of(1000), 2}};
+  size_t histograms = 0;
+  for (const auto& [key, value] : rig.take().rows) {
+    histograms += value.durations.empty() ? 0 : 1;
+    CHECK((value.durations.empty() || value.durations == expected));
+  }
+  CHECK(histograms == 1);
+}
+
 TEST_CASE("the timeline has every event, call and range") {
   Rig rig({.timeline = true});
   rig.stack(77);
