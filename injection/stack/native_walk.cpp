@@ -12,6 +12,9 @@ namespace {
 constexpr uint32_t kMaxSwitches = 16;
 constexpr uint64_t kMaxPushed = uint64_t{1} << 20;  // largest accepted frame on a stack with unknown bounds
 constexpr uint32_t kDeadEnds = 256;
+constexpr uint32_t kNearLog2 = 8;
+static_assert(sizeof(WalkMemory::near) / sizeof(NearRule) == 1U << kNearLog2);
+constexpr uint64_t kModuleMask = WalkMemory::kMaxModules - 1;
 constexpr uint64_t kPlaceMask = (uint64_t{1} << kAddressBits) - 1;
 
 // If a walk ends early, a cached rule may be wrong. So the walk is repeated without cached rules. dead_ends holds the
@@ -48,6 +51,10 @@ class Walker {
 
   Step run();
   void begin();
+  const NearRule* near_rule(uint64_t at);
+  static bool follow_guess(const NativeStack& last, uint32_t guess, const Registers& regs, uint64_t* place,
+                           uint64_t* cfa);
+  bool follow_rule(const Registers& regs, uint64_t* place, uint64_t* cfa);
   void run_plain();
   Step run_one();
   static uint32_t find_change(const NativeStack& last, uint32_t from);
@@ -81,6 +88,7 @@ class Walker {
   uint32_t count_ = 0;      // number of frames in `fresh`
   uint32_t unplain_ = 0;    // that many of them cannot be reused by later walks
   uint32_t kept_ = 0;       // number of outermost frames of the last walk that stay in place
+  uint32_t guess_ = 0;      // frame of the last walk that probably has the same rule as the next frame; 0: none
   uint32_t same_ = 0;       // frames of the last walk with a higher index are not compared any more
   bool plain_end_ = false;  // the walk ended in a way that later walks can check
   bool zero_end_ = false;   // it ended at a zero on the stack
@@ -251,7 +259,7 @@ bool Walker::still_there_from(const NativeStack& last, uint32_t from, uint32_t t
   }
   uint32_t before = 0;  // module of the previous frame; 0 for the first frame
   for (uint32_t i = from; i >= to; --i) {
-    const auto module = static_cast<uint32_t>(last.frames[i].place >> kAddressBits);
+    const auto module = static_cast<uint32_t>(last.frames[i].place >> kAddressBits & kModuleMask);
     if (module != before && !is_seen(module) && !still_there(memory_, module, last.frames[i].word - 1)) {
       return false;
     }
@@ -284,6 +292,64 @@ bool Walker::take_over(const NativeStack& last, uint32_t from) {
   const uint64_t slot = frame.place & kPlaceMask;
   regs_ = {word_at(return_address_at(cfa)), cfa, slot != 0 ? word_at(slot) : frame.fp};
   same_ = from - taken;
+  guess_ = same_;
+  return true;
+}
+
+// Returns the rule for an address, or null if it is not cached.
+const NearRule* Walker::near_rule(uint64_t at) {
+  NearRule* const near = &memory_.near[at * GPUPROF_HASH_MULTIPLIER >> (64 - kNearLog2)];
+  if (near->at != at || near->found_in != memory_.walks) {
+    const CachedRule cached = load_rule(at);
+    const uint32_t module = cached.module();
+    if (!cached.is_of(at) || !(is_seen(module) || still_there(memory_, module, at))) {
+      return nullptr;
+    }
+    *near = {at, cached.rule, module, memory_.walks};
+  }
+  return near;
+}
+
+// Sets the place and end of the frame like those of a frame of the last walk with the same pc, because the same rule
+// applies. Unlike a search for the rule, this lets the processor begin with the next frame before it has read the return
+// address.
+inline bool Walker::follow_guess(const NativeStack& last, uint32_t guess, const Registers& regs, uint64_t* place,
+                                 uint64_t* cfa) {
+  const NativeFrame& like = last.frames[guess];
+  const uint64_t moved = regs.sp - like.sp;
+  if (guess == 0 || like.word != regs.pc || (like.place & NativeFrame::kPlain) == 0 ||
+      ((like.place & NativeFrame::kByFp) != 0 && regs.fp - like.fp != moved)) {
+    return false;
+  }
+  *place = (like.place & kPlaceMask) != 0 ? like.place + moved : like.place;
+  *cfa = last.frames[guess - 1].sp + moved;
+  return true;
+}
+
+// Sets the place and end of the frame by its rule. Returns false if there is no rule, or no plain one.
+inline bool Walker::follow_rule(const Registers& regs, uint64_t* place, uint64_t* cfa) {
+  const NearRule* const near = near_rule(regs.pc - 1);
+  if (near == nullptr) {
+    return false;
+  }
+  const uint64_t rule = near->rule;
+  const uint32_t kind = GPUPROF_UNWIND_RULE_KIND(rule);
+  const uint32_t fp_kind = GPUPROF_UNWIND_RULE_FP(rule);
+  const uint64_t base = kind == GPUPROF_UNWIND_FP ? regs.fp : regs.sp;
+  *cfa = base + static_cast<uint64_t>(GPUPROF_UNWIND_RULE_CFA_OFFSET(rule));
+  if (kind - GPUPROF_UNWIND_SP > GPUPROF_UNWIND_FP - GPUPROF_UNWIND_SP || fp_kind > GPUPROF_UNWIND_FP_AT_CFA ||
+      *cfa <= regs.sp || *cfa % sizeof(uint64_t) != 0) {
+    return false;
+  }
+  uint64_t slot = 0;
+  if (fp_kind == GPUPROF_UNWIND_FP_AT_CFA) {
+    slot = *cfa + static_cast<uint64_t>(GPUPROF_UNWIND_RULE_FP_OFFSET(rule));
+    if (slot < regs.sp || slot >= *cfa || slot % sizeof(uint64_t) != 0) {
+      return false;
+    }
+  }
+  *place = slot | uint64_t{near->module} << kAddressBits | NativeFrame::kPlain |
+           (kind == GPUPROF_UNWIND_FP ? NativeFrame::kByFp : 0);
   return true;
 }
 
@@ -296,6 +362,7 @@ void Walker::run_plain() {
   const NativeStack& last = memory_.stack;
   NativeFrame* const fresh = memory_.fresh;
   uint32_t same = last.frames[0].sp <= own.high ? same_ : 0;
+  uint32_t guess = guess_;
   uint32_t count = count_;
   Registers regs = regs_;
   while (count < capacity && regs.pc != 0) {
@@ -306,42 +373,33 @@ void Walker::run_plain() {
         last.frames[same].fp == regs.fp) {
       count_ = count;
       if (take_over(last, same)) {
-        count = count_;
-        same = same_;
-        regs = regs_;
         if (kept_ != 0) {
           return;
         }
+        count = count_;
+        same = same_;
+        guess = guess_;
+        regs = regs_;
         continue;
       }
       same = 0;
     }
-    const CachedRule cached = load_rule(regs.pc - 1);
-    const uint64_t rule = cached.rule;
-    const uint32_t kind = GPUPROF_UNWIND_RULE_KIND(rule);
-    const uint32_t fp_kind = GPUPROF_UNWIND_RULE_FP(rule);
-    const uint64_t base = kind == GPUPROF_UNWIND_FP ? regs.fp : regs.sp;
-    const uint64_t cfa = base + static_cast<uint64_t>(GPUPROF_UNWIND_RULE_CFA_OFFSET(rule));
-    if (!cached.is_of(regs.pc - 1) || kind - GPUPROF_UNWIND_SP > GPUPROF_UNWIND_FP - GPUPROF_UNWIND_SP ||
-        fp_kind > GPUPROF_UNWIND_FP_AT_CFA || cfa <= regs.sp || cfa > own.high || cfa % sizeof(uint64_t) != 0 ||
-        !(is_seen(cached.module()) || still_there(memory_, cached.module(), regs.pc - 1))) {
+    uint64_t place = 0;
+    uint64_t cfa = 0;
+    if (!follow_guess(last, guess, regs, &place, &cfa) && !follow_rule(regs, &place, &cfa)) {
       break;
     }
-    uint64_t slot = 0;
-    uint64_t fp = regs.fp;
-    if (fp_kind == GPUPROF_UNWIND_FP_AT_CFA) {
-      slot = cfa + static_cast<uint64_t>(GPUPROF_UNWIND_RULE_FP_OFFSET(rule));
-      if (slot < regs.sp || slot >= cfa || slot % sizeof(uint64_t) != 0) {
-        break;
-      }
-      fp = word_at(slot);
+    if (cfa > own.high) {
+      break;
     }
-    fresh[count] = {regs.pc, regs.sp, regs.fp, slot | uint64_t{cached.module()} << kAddressBits};
-    ++count;
-    regs = {word_at(return_address_at(cfa)), cfa, fp};
+    guess -= guess != 0 ? 1 : 0;
+    fresh[count++] = {regs.pc, regs.sp, regs.fp, place};
+    const uint64_t slot = place & kPlaceMask;
+    regs = {word_at(return_address_at(cfa)), cfa, slot != 0 ? word_at(slot) : regs.fp};
   }
   plain_end_ = zero_end_ = regs.pc == 0;
   same_ = same;
+  guess_ = guess;
   count_ = count;
   end_ = regs.sp;
   regs_ = regs;
@@ -401,8 +459,10 @@ void Walker::begin() {
   memory_.window_begin = 0;
   NativeStack& last = memory_.stack;
   same_ = last.reusable;
+  guess_ = last.verified == memory_.walks ? last.count : 0;
   // If a signal handler interrupts this walk and never returns, the next walk must reuse nothing.
   last.reusable = 0;
+  last.count = 0;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
@@ -448,6 +508,7 @@ void walk_from(NativeWalk* walk, const Registers& start) {
   if (result != Step::astray || load_relaxed(dead_end) == walker.pc()) {
     return walker.keep(result);
   }
+  __builtin_memset(walk->memory->near, 0, sizeof(walk->memory->near));
   Walker again(walk, start, false);
   const Step second = again.run();
   if (second == Step::astray) {

@@ -15,9 +15,12 @@ struct NativeFrame {
   uint64_t word;
   uint64_t sp;  // begin of the stack frame, which ends at the sp of its caller
   uint64_t fp;
-  // Low bits: stack address at which the caller's fp is saved (0: it is still in the register). High bits: index of the
-  // module that has the rule.
+  // Low 48 bits: stack address at which the caller's fp is saved (0: it is still in the register). Above: index of the
+  // module that has the rule, and kPlain and kByFp.
   uint64_t place;
+
+  static constexpr uint64_t kPlain = uint64_t{1} << 63;  // the end of the frame depends only on sp or fp
+  static constexpr uint64_t kByFp = uint64_t{1} << 62;   // it depends on fp
 };
 
 // The stack of the last walk, outermost frame first, so that the next walk can keep the outer frames in place.
@@ -32,6 +35,14 @@ struct NativeStack {
   NativeFrame frames[GPUPROF_STACK_MAX_WORDS + 1];  // frames[0] is not a frame; its sp is the end of frames[1]
 };
 
+// A rule that a walk has found. It is valid while WalkMemory::walks has the value `found_in`.
+struct NearRule {
+  uint64_t at;
+  uint64_t rule;
+  uint32_t module;
+  uint32_t found_in;
+};
+
 // Memory of a walk, too large for the caller's stack. Only one walk at a time may use it. Initially zero.
 struct WalkMemory {
   static constexpr uint32_t kMaxModules = 4096;
@@ -43,6 +54,7 @@ struct WalkMemory {
   uint64_t loads;                 // value of loads_so_far() at the last walk
   uint32_t walks;                 // number of walks, without those between which the loader has changed nothing
   uint32_t seen_in[kMaxModules];  // for each module, the value of `walks` when it was last verified
+  NearRule near[256];             // by address, for the fast path; the cache for all threads is larger and slower
   NativeStack stack;
   NativeFrame fresh[GPUPROF_STACK_MAX_WORDS];  // frames of the current walk that are not in `stack`, innermost first
 };

@@ -49,11 +49,18 @@ inline uint64_t hash_word(uint64_t word, uint64_t position) {
 
 class StackMerge {
  public:
-  // `scratch` has `capacity` words, at most GPUPROF_STACK_MAX_WORDS.
-  StackMerge(const MergeInput& input, MergedStack* merged, uint64_t* scratch, uint32_t capacity)
+  // A run of Python frames with a native frame: the innermost `python` Python frames and `native` native frames end
+  // with this run.
+  struct Run {
+    uint32_t native;
+    uint32_t python;
+  };
+
+  // `runs` has space for as many runs as there are Python frames. `capacity` is at most GPUPROF_STACK_MAX_WORDS.
+  StackMerge(const MergeInput& input, MergedStack* merged, Run* runs, uint32_t capacity)
       : in_(input),
         merged_(*merged),
-        scratch_(scratch),
+        runs_(runs),
         capacity_(capacity),
         common_native_(input.common_native),
         common_python_(input.common_python) {}
@@ -62,12 +69,13 @@ class StackMerge {
   // frames. Python frames precede the native frame of their run. If that native frame is not found, they join the next
   // run, or the end of the stack. The order of Python frames is always right.
   bool merge() {
-    bool complete = collect();
-    if (kept_native_ != 0 && kept_.words + count_ > capacity_) {
+    bool complete = find_runs();
+    if (kept_native_ != 0 && kept_.words + new_words() > capacity_) {
       common_native_ = 0;
       common_python_ = 0;
-      complete = collect();
+      complete = find_runs();
     }
+    complete = new_words() <= capacity_ && complete;
     append();
     merged_.reusable = complete && failed_ == 0 ? 1 : 0;
     return complete;
@@ -76,9 +84,9 @@ class StackMerge {
  private:
   static constexpr uint32_t kMaxFailedSearches = 16;  // limited, because each failed search scans all frames
 
-  // Returns a native frame by its index, which counts from the innermost frame.
-  [[nodiscard]] const NativeFrame& native(uint32_t index) const { return in_.native[in_.native_count - index]; }
-  [[nodiscard]] const NativeFrame& caller_of(uint32_t index) const { return (&native(index))[-1]; }
+  // Returns a native frame by its index, which counts from the innermost frame. Its caller precedes it in memory.
+  [[nodiscard]] const NativeFrame* native(uint32_t index) const { return in_.native + (in_.native_count - index); }
+  [[nodiscard]] uint32_t new_words() const { return end_.native + end_.python; }
 
   [[nodiscard]] bool in_eval(uint64_t word) const {
     const uint64_t address = word & GPUPROF_WORD_ADDRESS;
@@ -88,21 +96,22 @@ class StackMerge {
 
   // Returns the first native frame of [from, to) that contains the boundary. Returns max(from, to) if none does.
   [[nodiscard]] uint32_t find_owner(uint32_t from, uint32_t to, uint64_t boundary) const {
+    const NativeFrame* frame = native(from);
     uint32_t i = from;
     if (boundary > 1) {
-      while (i < to && (boundary < native(i).sp || boundary >= caller_of(i).sp)) {
-        ++i;
+      for (; i < to && (boundary < frame->sp || boundary >= frame[-1].sp); ++i) {
+        --frame;
       }
     } else {
-      while (i < to && !in_eval(native(i).word)) {
-        ++i;
+      for (; i < to && !in_eval(frame->word); ++i) {
+        --frame;
       }
     }
     return i;
   }
 
-  // Returns whether all that is outside of the `native` innermost native frames and the `python` innermost Python
-  // frames has the same words as in the last stack.
+  // Returns whether all that is outside of the `native` innermost native frames and the `python` innermost Python frames
+  // has the same words as in the last stack.
   bool keeps(uint32_t native, uint32_t python) {
     const uint32_t native_left = in_.native_count - native;
     const uint32_t python_left = in_.python_count - python;
@@ -112,29 +121,27 @@ class StackMerge {
     }
     kept_ = merged_.parts[native_left];
     kept_native_ = native_left;
+    end_ = {native, python};
     return true;
   }
 
-  // Collects the words that are not kept, innermost first.
-  bool collect() {
+  // Finds the runs that are not kept, innermost first.
+  bool find_runs() {
     const uint32_t fresh = in_.native_count - common_native_;
-    count_ = 0;
+    run_count_ = 0;
     failed_ = 0;
-    fits_ = true;
     kept_ = {};
     kept_native_ = 0;
-    uint32_t run = 0;   // index of the first Python frame that is not collected yet
-    uint32_t next = 0;  // index of the first native frame that is not collected yet
+    Run done = {0, 0};
     for (uint32_t last = 0; last < in_.python_count; ++last) {
       const uint64_t boundary = in_.python[last].boundary;
       if (boundary == 0 || (boundary > 1 && failed_ >= kMaxFailedSearches)) {
         continue;
       }
-      uint32_t owner = find_owner(next, fresh, boundary);
+      uint32_t owner = find_owner(done.native, fresh, boundary);
       if (owner >= fresh) {
-        if (keeps(owner, run)) {
-          put_native(next, owner);
-          return fits_;
+        if (keeps(owner, done.python)) {
+          return true;
         }
         owner = find_owner(owner, in_.native_count, boundary);
       }
@@ -142,72 +149,71 @@ class StackMerge {
         ++failed_;
         continue;
       }
-      put_native(next, owner);
-      put_python(run, last + 1);
-      put(native(owner).word | GPUPROF_WORD_EVAL);
-      next = owner + 1;
-      run = last + 1;
+      done = {owner + 1, last + 1};
+      runs_[run_count_++] = done;
     }
-    if (next < fresh) {
-      put_native(next, fresh);
-      next = fresh;
+    if (keeps(done.native < fresh ? fresh : done.native, done.python)) {
+      return true;
     }
-    if (keeps(next, run)) {
-      return fits_;
-    }
-    put_native(next, in_.native_count);
-    put_python(run, in_.python_count);
-    return fits_ && run == in_.python_count;
+    end_ = {in_.native_count, in_.python_count};
+    return done.python == in_.python_count;
   }
 
-  // Adds the collected words to those that are kept.
+  // Adds the words that are not kept to those that are, outermost first.
   void append() {
+    uint32_t skipped = new_words() > capacity_ ? new_words() - capacity_ : 0;
     MergedStack::Part part = kept_;
-    uint32_t natives = kept_native_;
-    for (uint32_t i = count_; i-- > 0;) {
-      const uint64_t word = scratch_[i];
-      const bool python = (word & GPUPROF_WORD_PYTHON) != 0;
-      merged_.words[part.words] = word;
+    MergedStack::Part* at = merged_.parts + kept_native_;
+    uint64_t* const words = merged_.words;
+    const auto put = [&part, &skipped, words](uint64_t word) {
+      if (skipped != 0) {
+        --skipped;
+        return;
+      }
+      words[part.words] = word;
       part.hash += hash_word(word, part.words);
       ++part.words;
-      part.python += python ? 1 : 0;
-      natives += python ? 0 : 1;
-      merged_.parts[natives] = part;
+    };
+    const auto put_python = [&part, &put, this](uint32_t from, uint32_t to) {
+      for (const PythonFrame* frame = in_.python + to; frame != in_.python + from;) {
+        --frame;
+        put(frame->word);
+      }
+      part.python += to - from;
+    };
+    const auto put_native = [&part, &put, &at, this](uint32_t from, uint32_t to) {
+      for (const NativeFrame* frame = native(to) + 1; frame <= native(from); ++frame) {
+        put(frame->word);
+        *++at = part;
+      }
+    };
+    Run end = end_;
+    if (run_count_ == 0 || runs_[run_count_ - 1].python != end.python) {
+      put_python(run_count_ == 0 ? 0 : runs_[run_count_ - 1].python, end.python);
     }
-    merged_.parts[0] = {};
+    for (uint32_t i = run_count_; i-- > 0;) {
+      const Run run = runs_[i];
+      const uint32_t begin = i == 0 ? 0 : runs_[i - 1].python;
+      put_native(run.native, end.native);
+      put(native(run.native - 1)->word | GPUPROF_WORD_EVAL);
+      put_python(begin, run.python);
+      *++at = part;
+      end = {run.native - 1, begin};
+    }
+    put_native(0, end.native);
     merged_.count = part.words;
     merged_.hash = part.hash;
   }
 
-  void put(uint64_t word) {
-    if (count_ < capacity_) {
-      scratch_[count_++] = word;
-    } else {
-      fits_ = false;
-    }
-  }
-
-  void put_native(uint32_t begin, uint32_t end) {
-    for (uint32_t i = begin; i < end; ++i) {
-      put(native(i).word);
-    }
-  }
-
-  void put_python(uint32_t begin, uint32_t end) {
-    for (uint32_t i = begin; i < end; ++i) {
-      put(in_.python[i].word);
-    }
-  }
-
   const MergeInput& in_;
   MergedStack& merged_;
-  uint64_t* scratch_;
+  Run* runs_;
   uint32_t capacity_;
   uint32_t common_native_;
   uint32_t common_python_;
-  uint32_t count_ = 0;
   uint32_t failed_ = 0;
-  bool fits_ = true;
+  uint32_t run_count_ = 0;
+  Run end_ = {0, 0};  // number of native and Python frames that are not kept
   MergedStack::Part kept_ = {};
   uint32_t kept_native_ = 0;
 };

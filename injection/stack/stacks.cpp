@@ -34,7 +34,8 @@ struct alignas(4096) Slot {
   uint32_t python_turn;   // index in `python` of the frames of the last merge
   uint32_t python_count;  // number of these frames
   PythonFrame python[2][GPUPROF_STACK_MAX_WORDS];
-  uint64_t words[GPUPROF_STACK_MAX_WORDS + GPUPROF_STACK_MAX_MODULES];  // buffer for new words, and for the words to send
+  StackMerge::Run runs[GPUPROF_STACK_MAX_WORDS];
+  uint64_t words[GPUPROF_STACK_MAX_WORDS + GPUPROF_STACK_MAX_MODULES];  // of a stack that is sent
 };
 
 // All memory of stacks.cpp, in one mapping, whose unused pages cost nothing. `sent` holds the ids of stacks that the
@@ -221,7 +222,7 @@ uint32_t merge(gpuprof_segment* segment, const void* python, const NativeWalk& n
                             layout.eval_end,
                             native.common,
                             common_frames(last, slot.python_count, frames.frames, frames.count)};
-  const bool complete = StackMerge(input, &slot.merged, slot.words, GPUPROF_STACK_MAX_WORDS).merge();
+  const bool complete = StackMerge(input, &slot.merged, slot.runs, GPUPROF_STACK_MAX_WORDS).merge();
   slot.python_turn = 1 - slot.python_turn;
   slot.python_count = frames.count;
   return flags | (complete ? 0 : GPUPROF_STACK_TRUNCATED);

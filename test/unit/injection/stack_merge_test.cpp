@@ -50,7 +50,7 @@ class Merges {
 
   Result next(const std::vector<NativeFrame>& frames, const std::vector<PythonFrame>& python,
               uint32_t common_native = 0, uint32_t common_python = 0, uint32_t capacity = 100) {
-    Words scratch(capacity);
+    std::vector<StackMerge::Run> runs(python.size());
     const bool keep = merged_->reusable != 0;
     const MergeInput input = {frames.data(),
                               static_cast<uint32_t>(frames.size() - 1),
@@ -60,7 +60,7 @@ class Merges {
                               kEvalEnd,
                               keep ? common_native : 0,
                               keep ? common_python : 0};
-    const bool complete = StackMerge(input, merged_.get(), scratch.data(), capacity).merge();
+    const bool complete = StackMerge(input, merged_.get(), runs.data(), capacity).merge();
     return {
         Words(std::make_reverse_iterator(merged_->words + merged_->count), std::make_reverse_iterator(merged_->words)),
         complete};
