@@ -35,7 +35,7 @@ struct MergedStack {
   uint32_t count;
   uint32_t reusable;  // 1: each frame has a word at its place, so the next merge may keep outer words
   uint64_t hash;      // sum of hash_word() of all words
-  uint64_t words[GPUPROF_STACK_MAX_WORDS];
+  uint64_t words[2 * GPUPROF_STACK_MAX_WORDS];  // enough for all frames; `count` may be less
   Part parts[GPUPROF_STACK_MAX_WORDS + 1];  // parts[i] has i native frames
 };
 
@@ -70,12 +70,7 @@ class StackMerge {
   // run, or the end of the stack. The order of Python frames is always right.
   bool merge() {
     bool complete = find_runs();
-    if (kept_native_ != 0 && kept_.words + new_words() > capacity_) {
-      common_native_ = 0;
-      common_python_ = 0;
-      complete = find_runs();
-    }
-    complete = new_words() <= capacity_ && complete;
+    complete = kept_.words + end_.native + end_.python <= capacity_ && complete;
     append();
     merged_.reusable = complete && failed_ == 0 ? 1 : 0;
     return complete;
@@ -86,7 +81,6 @@ class StackMerge {
 
   // Returns a native frame by its index, which counts from the innermost frame. Its caller precedes it in memory.
   [[nodiscard]] const NativeFrame* native(uint32_t index) const { return in_.native + (in_.native_count - index); }
-  [[nodiscard]] uint32_t new_words() const { return end_.native + end_.python; }
 
   [[nodiscard]] bool in_eval(uint64_t word) const {
     const uint64_t address = word & GPUPROF_WORD_ADDRESS;
@@ -159,50 +153,79 @@ class StackMerge {
     return done.python == in_.python_count;
   }
 
+  // Adds words after those that are kept.
+  class Writer {
+   public:
+    Writer(MergedStack& to, const MergedStack::Part& kept, uint32_t natives)
+        : words_(to.words), part_(to.parts + natives), count_(kept.words), python_(kept.python), hash_(kept.hash) {}
+
+    void put(uint64_t word) {
+      words_[count_] = word;
+      hash_ += hash_word(word, count_);
+      ++count_;
+    }
+    // Adds the Python frames [from, to), outermost first.
+    void put_python(const PythonFrame* from, const PythonFrame* to) {
+      python_ += static_cast<uint32_t>(to - from);
+      while (to != from) {
+        --to;
+        put(to->word);
+      }
+    }
+    // Ends the part with the last native frame.
+    void end_part() { *++part_ = {count_, python_, hash_}; }
+    // Adds the native frames from `outermost` to `innermost`.
+    void put_native(const NativeFrame* outermost, const NativeFrame* innermost) {
+      for (; outermost <= innermost; ++outermost) {
+        put(outermost->word);
+        end_part();
+      }
+    }
+    [[nodiscard]] uint32_t count() const { return count_; }
+    [[nodiscard]] uint64_t hash() const { return hash_; }
+
+   private:
+    uint64_t* words_;
+    MergedStack::Part* part_;
+    uint32_t count_;
+    uint32_t python_;
+    uint64_t hash_;
+  };
+
   // Adds the words that are not kept to those that are, outermost first.
   void append() {
-    uint32_t skipped = new_words() > capacity_ ? new_words() - capacity_ : 0;
-    MergedStack::Part part = kept_;
-    MergedStack::Part* at = merged_.parts + kept_native_;
-    uint64_t* const words = merged_.words;
-    const auto put = [&part, &skipped, words](uint64_t word) {
-      if (skipped != 0) {
-        --skipped;
-        return;
-      }
-      words[part.words] = word;
-      part.hash += hash_word(word, part.words);
-      ++part.words;
-    };
-    const auto put_python = [&part, &put, this](uint32_t from, uint32_t to) {
-      for (const PythonFrame* frame = in_.python + to; frame != in_.python + from;) {
-        --frame;
-        put(frame->word);
-      }
-      part.python += to - from;
-    };
-    const auto put_native = [&part, &put, &at, this](uint32_t from, uint32_t to) {
-      for (const NativeFrame* frame = native(to) + 1; frame <= native(from); ++frame) {
-        put(frame->word);
-        *++at = part;
-      }
-    };
+    Writer writer(merged_, kept_, kept_native_);
     Run end = end_;
-    if (run_count_ == 0 || runs_[run_count_ - 1].python != end.python) {
-      put_python(run_count_ == 0 ? 0 : runs_[run_count_ - 1].python, end.python);
+    const uint32_t in_runs = run_count_ == 0 ? 0 : runs_[run_count_ - 1].python;
+    if (kept_native_ == 0) {
+      writer.put_python(in_.python + in_runs, in_.python + end.python);
     }
     for (uint32_t i = run_count_; i-- > 0;) {
       const Run run = runs_[i];
       const uint32_t begin = i == 0 ? 0 : runs_[i - 1].python;
-      put_native(run.native, end.native);
-      put(native(run.native - 1)->word | GPUPROF_WORD_EVAL);
-      put_python(begin, run.python);
-      *++at = part;
+      writer.put_native(native(end.native) + 1, native(run.native));
+      writer.put(native(run.native - 1)->word | GPUPROF_WORD_EVAL);
+      writer.put_python(in_.python + begin, in_.python + run.python);
+      writer.end_part();
       end = {run.native - 1, begin};
     }
-    put_native(0, end.native);
-    merged_.count = part.words;
-    merged_.hash = part.hash;
+    writer.put_native(native(end.native) + 1, native(0));
+    merged_.count = writer.count();
+    merged_.hash = writer.hash();
+    if (merged_.count > capacity_) {
+      cut();
+    }
+  }
+
+  // Removes the outermost words that do not fit.
+  void cut() {
+    const uint32_t removed = merged_.count - capacity_;
+    merged_.count = capacity_;
+    merged_.hash = 0;
+    for (uint32_t i = 0; i < capacity_; ++i) {
+      merged_.words[i] = merged_.words[removed + i];
+      merged_.hash += hash_word(merged_.words[i], i);
+    }
   }
 
   const MergeInput& in_;

@@ -9,6 +9,7 @@
 #include "base/map_once.h"
 #include "ipc/ring.h"
 #include "python/python.h"
+#include "python/python_code.h"
 #include "stack/native_walk.h"
 #include "stack/rule_cache.h"
 #include "stack/stack_merge.h"
@@ -33,6 +34,7 @@ struct alignas(4096) Slot {
   MergedStack merged;
   uint32_t python_turn;   // index in `python` of the frames of the last merge
   uint32_t python_count;  // number of these frames
+  NearCodes near_codes;
   PythonFrame python[2][GPUPROF_STACK_MAX_WORDS];
   StackMerge::Run runs[GPUPROF_STACK_MAX_WORDS];
   uint64_t words[GPUPROF_STACK_MAX_WORDS + GPUPROF_STACK_MAX_MODULES];  // of a stack that is sent
@@ -201,7 +203,7 @@ uint32_t common_frames(const PythonFrame* last, uint32_t last_count, const Pytho
 // Returns the flags of the stack.
 uint32_t merge(gpuprof_segment* segment, const void* python, const NativeWalk& native, Slot& slot) {
   PythonFrame* const last = slot.python[slot.python_turn];
-  PythonWalk frames = {slot.python[1 - slot.python_turn], GPUPROF_STACK_MAX_WORDS, 0, 0};
+  PythonWalk frames = {slot.python[1 - slot.python_turn], GPUPROF_STACK_MAX_WORDS, 0, 0, &slot.near_codes};
   uint32_t flags = native.truncated != 0 ? GPUPROF_STACK_TRUNCATED : 0;
   const gpuprof_python_layout layout = python_layout();
   if (python != nullptr) {
