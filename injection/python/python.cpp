@@ -526,7 +526,7 @@ bool walk_frames(gpuprof_segment* segment, uint64_t thread, const EndWatch& watc
       }
       in_run = false;
     }
-    good = kind != Kind::bad && frames.step(boundary) && steps != 0 && !watch.ended();
+    good = kind != Kind::bad && frames.step(boundary) && steps != 0;
   }
   walk->count = count;
   return good;

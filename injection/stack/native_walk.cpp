@@ -487,6 +487,7 @@ void Walker::keep(Step result) {
   NativeStack& stack = memory_.stack;
   walk_.count = kept_ + count_;
   walk_.common = kept_;
+  walk_.ascending = result == Step::whole && unplain_ == 0 ? 1 : 0;
   walk_.truncated = result == Step::whole ? 0 : 1;
   if (kept_ == 0) {
     stack.frames[0] = {0, end_, regs_.fp, 0};

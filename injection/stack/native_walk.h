@@ -65,6 +65,7 @@ struct NativeWalk {
   uint32_t common;     // number of outermost frames that have not changed since the last walk with `memory`
   WalkMemory* memory;  // memory->stack receives the frames
   StackRange own;      // bounds of the thread's own stack, from own_stack()
+  uint32_t ascending;  // 1: each frame is at a higher address than those that it called
   uint32_t truncated;  // 1: the walk did not reach the thread's outermost frame
   uint32_t in_signal;  // 1: a signal handler is on the stack; the signal may have interrupted a change of data
 };

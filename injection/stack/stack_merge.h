@@ -21,6 +21,7 @@ struct MergeInput {
   // is reusable.
   uint32_t common_native;
   uint32_t common_python;
+  bool ascending;  // each native frame is at a higher address than those that it called
 };
 
 // The words of a stack, outermost first, so that the next stack of the thread can keep the outer words in place.
@@ -93,6 +94,9 @@ class StackMerge {
     const NativeFrame* frame = native(from);
     uint32_t i = from;
     if (boundary > 1) {
+      if (in_.ascending && boundary >= native(to)->sp) {
+        return from < to ? to : from;
+      }
       for (; i < to && (boundary < frame->sp || boundary >= frame[-1].sp); ++i) {
         --frame;
       }

@@ -223,7 +223,8 @@ uint32_t merge(gpuprof_segment* segment, const void* python, const NativeWalk& n
                             layout.eval_begin,
                             layout.eval_end,
                             native.common,
-                            common_frames(last, slot.python_count, frames.frames, frames.count)};
+                            common_frames(last, slot.python_count, frames.frames, frames.count),
+                            native.ascending != 0};
   const bool complete = StackMerge(input, &slot.merged, slot.runs, GPUPROF_STACK_MAX_WORDS).merge();
   slot.python_turn = 1 - slot.python_turn;
   slot.python_count = frames.count;

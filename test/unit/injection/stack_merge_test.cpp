@@ -59,7 +59,8 @@ class Merges {
                               kEvalBegin,
                               kEvalEnd,
                               keep ? common_native : 0,
-                              keep ? common_python : 0};
+                              keep ? common_python : 0,
+                              keep};
     const bool complete = StackMerge(input, merged_.get(), runs.data(), capacity).merge();
     return {
         Words(std::make_reverse_iterator(merged_->words + merged_->count), std::make_reverse_iterator(merged_->words)),
