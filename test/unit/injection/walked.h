@@ -23,6 +23,7 @@ struct Walked {
   std::vector<uint64_t> words;
   std::vector<uint64_t> ends;  // CFA of each frame
   uint64_t sp = 0;
+  uint32_t common = 0;  // number of outermost frames that were kept from the last walk
   bool truncated = false;
   bool in_signal = false;
 };
@@ -34,6 +35,7 @@ struct WalkScratch {
 inline void fill(const injection::NativeWalk& walk, Walked* walked) {
   const injection::NativeFrame* frames = walk.memory->stack.frames;
   walked->sp = frames[walk.count].sp;
+  walked->common = walk.common;
   walked->truncated = walk.truncated != 0;
   walked->in_signal = walk.in_signal != 0;
   walked->words.clear();
