@@ -354,8 +354,8 @@ class FrameWalk {
 
   struct Frame {
     uint64_t code;
-    uint32_t id;      // of the code object; 0: not known yet
-    uint32_t offset;  // of the instruction
+    uint32_t id;      // id of the code object; 0: not known yet
+    uint32_t offset;  // offset of the instruction
   };
 
   // Examines the current frame. Sets `frame` for Kind::python. Sets `boundary` (see PythonFrame::boundary), which is

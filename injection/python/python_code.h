@@ -200,8 +200,7 @@ const NearCode* find_near(const PythonLayout& layout, uint64_t code, NearCodes* 
 // Computes a key for the code object at `code`. The address alone is not enough, because memory is reused.
 template <bool kCareful>
 bool key_of_code(const PythonLayout& layout, uint64_t code, const CodeNumber& number, uint64_t* key) {
-  uint64_t sum =
-      code * kHashFactors[0] + (uint64_t{number.number} << 32U | number.first_line) * kHashFactors[1];
+  uint64_t sum = code * kHashFactors[0] + (uint64_t{number.number} << 32U | number.first_line) * kHashFactors[1];
   if (number.number == 0 && !hash_unnumbered_code<kCareful>(layout, code, &sum)) {
     return false;
   }

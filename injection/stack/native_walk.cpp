@@ -311,8 +311,8 @@ const NearRule* Walker::near_rule(uint64_t at) {
 }
 
 // Sets the place and end of the frame like those of a frame of the last walk with the same pc, because the same rule
-// applies. Unlike a search for the rule, this lets the processor begin with the next frame before it has read the return
-// address.
+// applies. Unlike a search for the rule, this lets the processor begin with the next frame before it has read the
+// return address.
 inline bool Walker::follow_guess(const NativeStack& last, uint32_t guess, const Registers& regs, uint64_t* place,
                                  uint64_t* cfa) {
   const NativeFrame& like = last.frames[guess];
@@ -326,7 +326,7 @@ inline bool Walker::follow_guess(const NativeStack& last, uint32_t guess, const 
   return true;
 }
 
-// Sets the place and end of the frame by its rule. Returns false if there is no rule, or no plain one.
+// Sets the place and end of the frame by its cached rule. Returns false unless the rule is plain.
 inline bool Walker::follow_rule(const Registers& regs, uint64_t* place, uint64_t* cfa) {
   const NearRule* const near = near_rule(regs.pc - 1);
   if (near == nullptr) {

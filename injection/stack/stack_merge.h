@@ -37,7 +37,7 @@ struct MergedStack {
   uint32_t reusable;  // 1: each frame has a word at its place, so the next merge may keep outer words
   uint64_t hash;      // sum of hash_word() of all words
   uint64_t words[2 * GPUPROF_STACK_MAX_WORDS];  // enough for all frames; `count` may be less
-  Part parts[GPUPROF_STACK_MAX_WORDS + 1];  // parts[i] has i native frames
+  Part parts[GPUPROF_STACK_MAX_WORDS + 1];      // parts[i] has i native frames
 };
 
 // Hashes a word with its position, which counts from the outermost word. The hash of a stack is the sum of these
@@ -108,13 +108,12 @@ class StackMerge {
     return i;
   }
 
-  // Returns whether all that is outside of the `native` innermost native frames and the `python` innermost Python frames
-  // has the same words as in the last stack.
+  // Returns whether all that is outside of the `native` innermost native frames and the `python` innermost Python
+  // frames has the same words as in the last stack. The native frames outside must be common to both stacks.
   bool keeps(uint32_t native, uint32_t python) {
     const uint32_t native_left = in_.native_count - native;
     const uint32_t python_left = in_.python_count - python;
-    if (failed_ != 0 || native_left > common_native_ || python_left > common_python_ ||
-        merged_.parts[native_left].python != python_left) {
+    if (failed_ != 0 || python_left > common_python_ || merged_.parts[native_left].python != python_left) {
       return false;
     }
     kept_ = merged_.parts[native_left];

@@ -37,7 +37,7 @@ struct alignas(4096) Slot {
   NearCodes near_codes;
   PythonFrame python[2][GPUPROF_STACK_MAX_WORDS];
   StackMerge::Run runs[GPUPROF_STACK_MAX_WORDS];
-  uint64_t words[GPUPROF_STACK_MAX_WORDS + GPUPROF_STACK_MAX_MODULES];  // of a stack that is sent
+  uint64_t words[GPUPROF_STACK_MAX_WORDS + GPUPROF_STACK_MAX_MODULES];  // buffer for a stack that is sent
 };
 
 // All memory of stacks.cpp, in one mapping, whose unused pages cost nothing. `sent` holds the ids of stacks that the

@@ -662,7 +662,7 @@ TEST_CASE("the number of loads changes with each library that is loaded or unloa
   dlclose(library);
   const uint64_t unloaded = injection::loads_so_far();
   if (before == 0) {
-    WARN("this C library does not tell how many libraries were loaded");
+    WARN("this C library does not count loaded libraries");
     return;
   }
   CHECK(loaded != before);
