@@ -29,11 +29,14 @@ struct PythonFrame {
   uint64_t boundary;
 };
 
+struct NearCodes;  // python_code.h
+
 struct PythonWalk {
   PythonFrame* frames;  // array of `capacity` frames, innermost first
   uint32_t capacity;
   uint32_t count;
   uint32_t truncated;  // 1: there are more frames than fit, or memory has invalid contents
+  NearCodes* near;     // memory of this thread's walks, initially zero
 };
 
 // Walks the frames of `thread` (from python_thread()), and emits CODE records for new code objects. With `careful`, a

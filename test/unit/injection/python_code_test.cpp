@@ -143,9 +143,15 @@ constexpr uint32_t kVersions[] = {0x03090cf0, 0x030a0df0, 0x030b07f0, 0x030c01f0
 struct Reader {
   explicit Reader(uint32_t version, bool careful = false) : objects(version), memory(careful) { reset_code(); }
 
-  [[nodiscard]] uint32_t id_of(uint64_t code) const {
-    return memory.careful() ? code_id<true>(segment.get(), objects.layout(), code)
-                            : code_id<false>(segment.get(), objects.layout(), code);
+  [[nodiscard]] uint32_t id_of(uint64_t code) {
+    check_near(&near);
+    const auto* found = memory.careful() ? find_near<true>(objects.layout(), code, &near)
+                                         : find_near<false>(objects.layout(), code, &near);
+    if (found != nullptr) {
+      return found->id;
+    }
+    return memory.careful() ? code_id<true>(segment.get(), objects.layout(), code, &near)
+                            : code_id<false>(segment.get(), objects.layout(), code, &near);
   }
   uint64_t code_named(const std::u32string& name) {
     const uint64_t text = objects.text(name, 1, true);
@@ -156,6 +162,7 @@ struct Reader {
   Segment segment;
   Objects objects;
   PythonMemory memory;
+  NearCodes near = {};
 };
 
 TEST_CASE("a code object is sent once, with its strings as UTF-8") {
