@@ -303,9 +303,12 @@ class Session {
 
   Result<SessionResult> finish() {
     const uint64_t cpu_ns = own_cpu_ns() - own_cpu_before_ns_;
+    auto still_running =
+        attachment_.is_wanted() ? std::vector<std::string>() : command_.running(*channel_, options_.wait_for_children);
     const uint64_t end_ns = stop_recording();
     SummaryFacts facts = facts_at(end_ns);
     facts.recorder_cpu_ns = cpu_ns;
+    facts.still_running = std::move(still_running);
     correlator_->add_meta("target.exit_status", facts.target_end);
     add_overhead_meta(*correlator_, options_, facts);
     put_unrecorded(facts.unrecorded_processes);

@@ -208,6 +208,23 @@ Phrases ending(const SummaryFacts& facts) {
                                   : Phrases{(is_status ? "target: exit status " : "target: ") + facts.target_end};
 }
 
+Phrases still_running(const SummaryFacts& facts) {
+  constexpr size_t kMostNamed = 2;
+  const size_t all = facts.still_running.size();
+  if (all == 0) {
+    return {};
+  }
+  std::string text = all == 1 ? "process " : "processes ";
+  for (size_t i = 0; i < std::min(all, kMostNamed); ++i) {
+    text.append(i == 0 ? "" : i + 1 == all ? " and " : ", ").append(facts.still_running[i]);
+  }
+  if (all > kMostNamed) {
+    text += " and " + std::to_string(all - kMostNamed) + " more";
+  }
+  return {text + (all == 1 ? " still runs" : " still run"),
+          std::string(all == 1 ? "its" : "their") + " later work is not in the profile"};
+}
+
 bool saw_nothing(const Totals& totals) {
   return totals.launches == 0 && totals.gpu_records == 0 && totals.samples == 0;
 }
@@ -266,6 +283,7 @@ Summary summary_of(const SummaryFacts& facts) {
   if (saw_nothing(facts.totals) && facts.counted == 0) {
     Summary summary = nothing_seen(facts);
     add_lines(times(facts), summary.lines);
+    add_lines(still_running(facts), summary.lines);
     add_lines(ending(facts), summary.lines);
     return summary;
   }
@@ -284,10 +302,19 @@ Summary summary_of(const SummaryFacts& facts) {
   add_lines(costs(facts), summary.lines);
   add_lines(times(facts), summary.lines);
   add_lines(kept(facts), summary.lines);
+  add_lines(still_running(facts), summary.lines);
   Phrases last = ending(facts);
   last.insert(last.begin(), fmt::format("wrote {} ({})", facts.file, bytes_text(facts.file_bytes)));
   add_lines(last, summary.lines);
   return summary;
+}
+
+std::string running_line(const SummaryFacts& facts) {
+  std::string text;
+  for (const std::string& phrase : still_running(facts)) {
+    text.append(text.empty() ? "" : ", ").append(phrase);
+  }
+  return text;
 }
 
 std::string python_line(const RefusedPython& refused) {

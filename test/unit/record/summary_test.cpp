@@ -71,6 +71,21 @@ TEST_CASE("the summary has lines of at most 100 columns, losses first") {
   CHECK(has(all, "recorded 1.00 s, attaching took 400 ms, detaching took 1.50 s"));
 }
 
+TEST_CASE("the summary names processes that still run") {
+  SummaryFacts facts = clean();
+  CHECK(running_line(facts).empty());
+  facts.still_running = {"42 (sh)"};
+  CHECK(has(shown(facts), "\nprocess 42 (sh) still runs, its later work is not in the profile\n"));
+  facts.still_running = {"42 (sh)", "43 (python3)"};
+  CHECK(running_line(facts) == "processes 42 (sh) and 43 (python3) still run, their later work is not in the profile");
+  facts.still_running = {"42 (sh)", "43 (python3)", "44 (c)", "45 (d)"};
+  CHECK(running_line(facts) ==
+        "processes 42 (sh), 43 (python3) and 2 more still run, their later work is not in the profile");
+  facts = {};
+  facts.still_running = {"42 (sh)"};
+  CHECK(has(shown(facts), "process 42 (sh) still runs"));  // nothing was recorded
+}
+
 TEST_CASE("the summary reports samples if there are any, and counts them as recorded data") {
   CHECK_FALSE(has(shown(clean()), "samples"));
   SummaryFacts facts = clean();
