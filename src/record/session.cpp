@@ -368,6 +368,7 @@ class Session {
     facts.only_a_window = windows_->had_gaps() || attachment_.is_wanted();
     facts.duty_cycle = options_.has_duty_cycle();
     facts.used_gpu = iteration_->ever_connected();
+    facts.lacked_descriptors = channel_->lacked_descriptors();
     facts.nvtx_range = options_.nvtx_range;
     const Totals& totals = correlator_->totals();
     const bool nothing = totals.launches == 0 && totals.gpu_records == 0;

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/saturating_add.h"
+#include "base/text/hints.h"
 #include "base/text/numbers.h"
 #include "profile/coverage.h"
 #include "profile/loss.h"
@@ -234,6 +235,10 @@ std::string empty_profile(const std::string& reason, const SummaryFacts& facts) 
 }
 
 Summary nothing_seen(const SummaryFacts& facts) {
+  if (facts.lacked_descriptors) {
+    return {
+        true, {empty_profile("gpuprof had too few file descriptors to record the target", facts)}, hints::kMoreFiles};
+  }
   if (!facts.totals.lost.empty()) {
     Summary summary;
     summary.is_warning = true;
@@ -353,6 +358,9 @@ void print_summary(const SummaryFacts& facts) {
     } else {
       log::info(line);
     }
+  }
+  if (facts.lacked_descriptors && !saw_nothing(facts.totals)) {
+    log::warn("gpuprof had too few file descriptors at times, so processes may be missing", hints::kMoreFiles);
   }
   for (const Error& process : facts.unrecorded_processes) {
     log::warn(process.message, process.hint);

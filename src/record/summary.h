@@ -50,6 +50,8 @@ struct SummaryFacts {
   std::vector<std::string> still_running;  // processes of the command at the end: "4242 (python3)"
   bool duty_cycle = false;                 // recording was on only in windows of --max-overhead
   std::string nvtx_range;                  // the argument of --nvtx-range
+  // True if gpuprof had no free descriptor for a connection of a process.
+  bool lacked_descriptors = false;
   // True if a process of the target connected.
   bool used_gpu = false;
   // If no GPU work was recorded: the unavailable backends and why they are unavailable.

@@ -94,6 +94,18 @@ class Processes(rig.RuntimeTest):
         rig.wait_for(lambda: os.path.exists(os.path.join(self.folder, "ended")))
 
     @rig.requires("opencl")
+    def test_too_few_descriptors_are_named_as_the_reason_for_an_empty_profile(self):
+        for most in (14, 15, 16):
+            with self.subTest(most):
+                run = self.run_command(["sh", "-c", f'ulimit -n {most}; exec "$0" record -o few.txt -- "$1" --launches 10',
+                                        rig.GPUPROF, rig.EXAMPLE])
+                self.assertIn("few.txt is an empty profile", run.stderr.decode())
+                self.assertRegex(run.stderr.decode(), r"raise the limits? on open files")
+                self.assertNotIn("mount namespace", run.stderr.decode())
+                self.assertNotIn("layers", run.stderr.decode() + open(os.path.join(self.folder, "few.txt")).read()
+                                 .replace("loader with layers", "").replace("tracing layer", ""))
+
+    @rig.requires("opencl")
     def test_the_rank_comes_from_the_launchers_variables(self):
         profile, _ = self.record(["sh", "-c", f"RANK=3 SLURM_PROCID=1 {PROGRAM}; PMI_RANK=x {PROGRAM}", rig.EXAMPLE])
         text = profile.strings()

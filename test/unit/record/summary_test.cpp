@@ -71,6 +71,18 @@ TEST_CASE("the summary has lines of at most 100 columns, losses first") {
   CHECK(has(all, "recorded 1.00 s, attaching took 400 ms, detaching took 1.50 s"));
 }
 
+TEST_CASE("the summary names the limit on descriptors if it was the reason for an empty profile") {
+  SummaryFacts facts;
+  facts.file = "p.txt";
+  facts.lacked_descriptors = true;
+  facts.unrecorded = "opencl (cannot read the OpenCL loader)";
+  const Summary summary = summary_of(facts);
+  CHECK(summary.is_warning);
+  CHECK(summary.lines.front() ==
+        "gpuprof had too few file descriptors to record the target: p.txt is an empty profile");
+  CHECK(summary.hint == "raise the limit on open files (ulimit -n)");
+}
+
 TEST_CASE("the summary names processes that still run") {
   SummaryFacts facts = clean();
   CHECK(running_line(facts).empty());
