@@ -367,6 +367,7 @@ class Session {
     facts.windows = correlator_->windows();
     facts.only_a_window = windows_->had_gaps() || attachment_.is_wanted();
     facts.duty_cycle = options_.has_duty_cycle();
+    facts.max_overhead = options_.max_overhead;
     facts.used_gpu = iteration_->ever_connected();
     facts.lacked_descriptors = channel_->lacked_descriptors();
     facts.nvtx_range = options_.nvtx_range;

@@ -172,13 +172,29 @@ Phrases recorded(const SummaryFacts& facts) {
   return phrases;
 }
 
+uint64_t overhead_ns(const SummaryFacts& facts) {
+  return facts.overhead.per_launch(facts.totals.launches) * facts.totals.launches;
+}
+
+Phrases exceeded(const SummaryFacts& facts) {
+  if (!facts.duty_cycle || facts.max_overhead <= 0 ||
+      static_cast<double>(overhead_ns(facts)) <= facts.max_overhead / 100 * static_cast<double>(facts.wall_ns)) {
+    return {};
+  }
+  constexpr uint64_t kShortNs = 20'000'000'000;  // what was spent above the limit is saved in about this time
+  return {fmt::format(
+      "overhead {} exceeds --max-overhead {:g}%: {}", percent_text(overhead_ns(facts), facts.wall_ns),
+      facts.max_overhead,
+      facts.wall_ns < kShortNs ? "the run is too short for its first window" : "even its rarest windows cost more")};
+}
+
 // The CPU time before and after the recording is left out if it is short.
 Phrases costs(const SummaryFacts& facts) {
   Phrases phrases;
   if (facts.overhead.samples > 0) {
     const uint64_t per_launch = facts.overhead.per_launch(facts.totals.launches);
     phrases.push_back(fmt::format("overhead at least {} a launch ({} of the run)", duration_text(per_launch),
-                                  percent_text(per_launch * facts.totals.launches, facts.wall_ns)));
+                                  percent_text(overhead_ns(facts), facts.wall_ns)));
   }
   phrases.push_back("gpuprof itself " + percent_text(facts.recorder_cpu_ns, facts.wall_ns) + " of a core");
   if (facts.other_cpu_ns >= kShownCpuNs) {
@@ -305,6 +321,7 @@ Summary summary_of(const SummaryFacts& facts) {
     add_lines(recorded(facts), summary.lines);
   }
   add_lines(costs(facts), summary.lines);
+  add_lines(exceeded(facts), summary.lines);
   add_lines(times(facts), summary.lines);
   add_lines(kept(facts), summary.lines);
   add_lines(still_running(facts), summary.lines);
@@ -312,6 +329,11 @@ Summary summary_of(const SummaryFacts& facts) {
   last.insert(last.begin(), fmt::format("wrote {} ({})", facts.file, bytes_text(facts.file_bytes)));
   add_lines(last, summary.lines);
   return summary;
+}
+
+std::string exceeded_line(const SummaryFacts& facts) {
+  const Phrases phrases = exceeded(facts);
+  return phrases.empty() ? "" : phrases.front();
 }
 
 std::string running_line(const SummaryFacts& facts) {

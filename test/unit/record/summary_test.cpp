@@ -83,6 +83,23 @@ TEST_CASE("the summary names the limit on descriptors if it was the reason for a
   CHECK(summary.hint == "raise the limit on open files (ulimit -n)");
 }
 
+TEST_CASE("the summary says that the overhead exceeds its limit") {
+  SummaryFacts facts = clean();
+  facts.overhead = {.samples = 1000, .ns = 22'000'000};  // 22 us for each of 1000 launches
+  facts.wall_ns = 1'000'000'000;
+  CHECK(exceeded_line(facts).empty());
+  facts.duty_cycle = true;
+  facts.max_overhead = 2.2;
+  CHECK(exceeded_line(facts).empty());
+  facts.max_overhead = 0.01;
+  CHECK(
+      has(shown(facts), "\noverhead 2.20% exceeds --max-overhead 0.01%: the run is too short for its first window\n"));
+  CHECK(exceeded_line(facts) ==
+        "overhead 2.20% exceeds --max-overhead 0.01%: the run is too short for its first window");
+  facts.wall_ns = 60'000'000'000;
+  CHECK(exceeded_line(facts) == "overhead 0.04% exceeds --max-overhead 0.01%: even its rarest windows cost more");
+}
+
 TEST_CASE("the summary names processes that still run") {
   SummaryFacts facts = clean();
   CHECK(running_line(facts).empty());

@@ -139,6 +139,9 @@ void add_overhead_meta(Correlator& correlator, const SessionOptions& options, co
   if (facts.only_a_window || !facts.still_running.empty()) {
     correlator.add_meta("recording.window", window_options(options, facts));
   }
+  if (const std::string text = exceeded_line(facts); !text.empty()) {
+    correlator.add_meta("note.overhead", text);
+  }
   if (!facts.still_running.empty()) {
     correlator.add_meta("note.still_running", running_line(facts));
   }
