@@ -1,4 +1,6 @@
 
+#include <algorithm>
+
 #include "catch.h"
 #include "join_rig.h"
 
@@ -80,6 +82,35 @@ TEST_CASE("launches == matched + captured + failed + without_record always holds
   CHECK(sums["unsampled"] == 1);
   CHECK(sums["without_launch"] == 3);
   CHECK(sums["without_stack"] == 3);
+}
+
+TEST_CASE("the rows of launches without work sum up to their number, even if the recorder does not know all of them") {
+  for (const bool ends : {true, false}) {
+    Rig rig;
+    rig.stack(77);
+    rig.correlator.on_counters(1, counters(10));
+    rig.launch(1, 77);
+    rig.launch(2, 77);
+    rig.launch(3, 77);
+    rig.correlator.on_gpu_op(Rig::kernel(1));
+    rig.take();
+    if (ends) {
+      rig.correlator.on_source_end(1);
+    }
+    const Batch last = finish(rig);
+    uint64_t with_stack = 0;
+    uint64_t without_stack = 0;
+    for (const auto& [key, row] : last.rows) {
+      const auto work =
+          std::find_if(last.works.begin(), last.works.end(), [&](const auto& one) { return one.id == key.work; });
+      REQUIRE(work != last.works.end());
+      CHECK(work->key.op == profile::Op::no_work);
+      (work->key.stack != 0 ? with_stack : without_stack) += row.count;
+    }
+    CHECK(with_stack == 2);
+    CHECK(without_stack == 7);
+    CHECK(coverage(last)["without_record"] == 9);
+  }
 }
 
 TEST_CASE("the coverage identity holds for a target that sends false counters") {
