@@ -48,7 +48,7 @@ struct gpuprof_drm_batch {
   gpuprof_u32 vm;
   gpuprof_u32 queue;
   gpuprof_u32 count;
-  gpuprof_u32 pad;
+  gpuprof_u32 unknown;                       /* as in gpuprof_batch_scan */
   gpuprof_u64 starts[GPUPROF_BATCH_KERNELS]; /* as in gpuprof_batch_scan */
 };
 

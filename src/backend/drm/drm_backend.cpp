@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <optional>
 #include <string>
 #include <utility>
@@ -287,6 +289,19 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
         "name of a kernel that was at the same address before");
     report_count("batches.given_up", programs_->count(GPUPROF_DRM_GIVEN_UP), "batch",
                  " incomplete at submission, and gpuprof did not see the rest: some kernels are unknown");
+    uint64_t batches = 0;
+    std::string commands;
+    for (const auto& [command, count] : stalls_->join().unknown_commands()) {
+      batches += count;
+      std::array<char, 16> digits{};
+      const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), command, 16);
+      commands += (commands.empty() ? "0x" : ", 0x") + std::string(digits.data(), end.ptr) + " in " +
+                  counted_text(count, "batch");
+    }
+    report_count("batches.unknown_commands", batches, "batch",
+                 " read only up to a command that gpuprof does not know, or to memory that was never written: later "
+                 "kernels are unknown, and samples are estimated. The commands: " +
+                     commands);
     report_count("bindings.lost", programs_->count(GPUPROF_DRM_LOST_BINDINGS), "VM bind",
                  " not tracked: later batches in these VMs were not read");
   }

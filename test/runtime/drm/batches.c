@@ -93,8 +93,8 @@ int main(void) {
   submit(1, 1, 20, AT(MAPPED) + 0x1000);
 
   put_kernel((uint32_t*)(user + 0x3000), 0xb000);
-  put_kernel((uint32_t*)by_offset, 0xa000);
-  put_jump((uint32_t*)by_offset + 61, AT(USER) + 0x3000); /* this jump replaces the command that ends the batch */
+  /* This jump replaces the command that ends the batch. */
+  put_jump(put_kernel((uint32_t*)by_offset, 0xa000), AT(USER) + 0x3000);
   submit(0, 1, 20, AT(BY_OFFSET));
 
   /* Descriptors in another object name the kernels. The second batch uses the base address that the first one set. */

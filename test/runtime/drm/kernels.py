@@ -9,11 +9,12 @@ import rig
 class Kernels:
     """Mixin for a test class whose `sections` holds the output of the virtual machine, one entry per script section."""
 
-    def stalls(self):
+    def stalls(self, generation="xe2"):
         """Returns {(function of staller.c, kernel, offset, reason, estimated): samples}, and the profile."""
-        self.assertIn("status 0", self.sections["stalls"], self.said("stalls"))
+        section = f"stalls.{generation}"
+        self.assertIn("status 0", self.sections[section], self.said(section))
         with open(self.profile_path, "w", encoding="utf-8") as file:
-            file.write("\n".join(self.sections["stalls.profile"]))
+            file.write("\n".join(self.sections[f"{section}.profile"]))
         profile = rig.Profile(self.profile_path)
         text = profile.strings()
         places = {row[0]: (text.get(row[2], ""), int(row[3], 16)) for row in profile.of("GPU_PLACE")}
@@ -25,8 +26,13 @@ class Kernels:
         return found, profile
 
     def test_stalls_belong_to_their_kernels_and_launch_paths(self):
-        """Of 785 samples on both GTs, 510 belong to one call path each, two call paths share 200, and 75 have no call path."""
-        found, profile = self.stalls()
+        """Of 785 samples on both GTs, 510 belong to one call path each, two call paths share 200, and 75 have no call path. The
+        commands of all generations give the same result."""
+        for generation in ("pvc", "xe2", "xe3p"):
+            with self.subTest(generation):
+                self.assert_stalls(*self.stalls(generation))
+
+    def assert_stalls(self, found, profile):
         shared = {path: found.pop((path, "kernel at 0x40000", 0x80, "dist_acc", 1), 0) for path in ("forward", "backward")}
         self.assertEqual(found, {
             ("chained", "kernel at 0x8000", 0x40, "sbid", 0): 60 + 30,
@@ -120,7 +126,7 @@ class Kernels:
                 if ".drm." in key and ".note." not in key}
         self.assertEqual((meta["batches.lost"], meta["bindings.lost"]), (["0"], ["0"]))
         self.assertIn(int(meta["batches.given_up"][0]), range(8, 13))
-        self.assertIn("incomplete at submission", self.said("stalls.profile"))
+        self.assertIn("incomplete at submission", self.said("stalls.xe2.profile"))
 
     def test_stalls_are_folded_below_kernels(self):
         folded = self.sections["stalls.folded"]

@@ -443,6 +443,28 @@ TEST_CASE("for i915, later jobs on an engine do not imply the end of earlier con
   CHECK(gpu.join.ends_inferred() == 0);
 }
 
+TEST_CASE("samples are estimated while a job of the process has kernels that are not known") {
+  for (const uint32_t state : {GPUPROF_BATCH_UNKNOWN, GPUPROF_BATCH_UNWRITTEN, GPUPROF_BATCH_CUT}) {
+    Gpu gpu;
+    gpu.batch(10, {0x8000});
+    gpu.run(7, 10, 1000, 2000);
+    gpuprof_drm_batch unread = Gpu::batch(11, {}, 77);
+    unread.state = state;
+    unread.unknown = 0x78ff0000;
+    gpu.join.on_batch(unread);
+    gpu.run(7, 11, 1000, 2000);
+    gpu.sample(0x8040, 3, 1500);
+    gpu.finish_windows(5000);
+    CHECK(gpu.seen.exact.empty());
+    CHECK(gpu.seen.shared == SeenStalls::Places{{{7, "kernel at 0x8000", 0x40}, 3}});
+    const std::map<uint32_t, uint64_t> one{{0x78ff0000, 1}};
+    CHECK(gpu.join.unknown_commands() == (state == GPUPROF_BATCH_UNKNOWN ? one : std::map<uint32_t, uint64_t>()));
+    unread.state = GPUPROF_BATCH_ENDED;  // the batch is complete when it is read again
+    gpu.join.on_batch(unread);
+    CHECK(gpu.join.unknown_commands().empty());
+  }
+}
+
 TEST_CASE("a driver's own job within a submission does not get the kernels of the batch") {
   Gpu gpu;
   gpu.batch(10, {0x8000});

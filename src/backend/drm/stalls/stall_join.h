@@ -81,6 +81,7 @@ class StallJoin {
   static constexpr uint64_t kRetryNs = 100'000'000;  // pause after which a window is resolved again
   // Limit of pending addresses. If there are more, the samples at the oldest ones are reported as unknown.
   static constexpr size_t kMaxWaiting = 262144;
+  static constexpr size_t kMaxUnknownCommands = 64;
 
   explicit StallJoin(StallSink& sink) : sink_(sink) {}
 
@@ -114,6 +115,8 @@ class StallJoin {
   // kernels are reported as unknown.
   [[nodiscard]] uint64_t not_followed() const { return not_followed_; }
   [[nodiscard]] size_t waiting() const { return pending_count_; }
+  // Returns how many batches end, for gpuprof, at an unknown command, by the first dword of the command.
+  [[nodiscard]] const std::map<uint32_t, uint64_t>& unknown_commands() const { return unknown_commands_; }
 
  private:
   struct SpaceKey {
@@ -141,8 +144,7 @@ class StallJoin {
     uint64_t done_ns = 0;
     uint64_t start_ns = 0;  // start time in the report of the job's work; 0: not reported yet
     uint64_t batch = 0;
-    bool is_complete = false;
-    bool is_full = false;      // the batch has more kernels than fit into its event
+    bool is_complete = true;   // all kernels of the job are known; a job without a batch has none
     bool in_order = false;     // the job's ring runs one job after the other
     bool is_inferred = false;  // done_ns was inferred: it is the latest possible end
     std::multimap<uint64_t, BatchKernel> kernels;
@@ -167,7 +169,7 @@ class StallJoin {
     uint64_t offset = 0;
     uint64_t address = 0;
     uint64_t ns = 0;
-    bool is_guess = false;  // a kernel that is not known may start between this one and the address
+    bool is_guess = false;  // a kernel that is not known may have the address
   };
   // For each source, the number of samples in one window.
   using SamplesBySource = std::map<SourceId, uint64_t>;
@@ -177,6 +179,7 @@ class StallJoin {
   void stop_running(const JobKey& key, const Run& run);
   [[nodiscard]] uint64_t oldest_window() const;
   void report_kernel(const Run& run, const BatchKernel& kernel);
+  void count_unknown(const gpuprof_drm_batch& before, const gpuprof_drm_batch& now);
   void add_kernels(Run& run, const gpuprof_drm_batch& batch);
   Batch& batch_of(uint64_t id);
   uint64_t space_of(SourceId source, const gpuprof_drm_batch& batch);
@@ -212,6 +215,7 @@ class StallJoin {
   std::map<uint64_t, std::set<std::tuple<uint64_t, uint64_t, uint64_t>>> on_ring_;
   uint64_t ends_inferred_ = 0;
   uint64_t not_followed_ = 0;
+  std::map<uint32_t, uint64_t> unknown_commands_;
   uint64_t next_space_ = 0;
   // Number of each VM, by source and by file and VM.
   std::map<SourceId, std::map<std::pair<uint64_t, uint32_t>, uint32_t>> vms_;
