@@ -92,6 +92,11 @@ int on_xe_exec(__u64* ctx) {
   struct exec_queue_key key = {ctx[2], submission.id};
   __u32* vm = bpf_map_lookup_elem(&vms, &key);
   submission.vm = vm ? *vm : 0;
+  if (is_recorded()) {
+    __u64 file = ctx[2];
+    __u8 one = 1;
+    bpf_map_update_elem(&submitted_files, &file, &one, BPF_ANY);
+  }
   if (config.batches) {
     submission.batch = take_xe_batch(number_of(ctx[2]), submission.vm, submission.id, exec);
   }

@@ -29,7 +29,8 @@ struct drm_gpu_scheduler {
 
 struct drm_sched_fence {
   struct dma_fence finished;
-  __u64 drm_client_id; /* since Linux 6.17 */
+  struct dma_fence* parent; /* fence of the hardware; null if the driver returned none */
+  __u64 drm_client_id;      /* since Linux 6.17 */
 } __attribute__((preserve_access_index));
 
 struct drm_sched_job {

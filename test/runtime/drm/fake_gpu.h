@@ -6,14 +6,16 @@
 #include <linux/types.h>
 
 #define FAKE_GPU_RINGS 2
+/* The driver gives Linux's scheduler no fence, as xe does for long-running VMs before Linux 6.19. */
+#define FAKE_GPU_NO_FENCE 2
 
 struct fake_gpu_submit {
   __u32 ring;
-  __u32 by_worker; /* 1: a kernel thread queues the job */
+  __u32 by_worker; /* 1: a kernel thread queues the job; or FAKE_GPU_NO_FENCE */
   __u64 duration_ns;
-  __u32 queue; /* xe: the exec queue; i915: the context */
-  __u32 own;   /* xe: the driver first queues its own job of this many ms on the other ring */
-  __u64 batch; /* xe: GPU address of the commands, which the fake GPU does not read */
+  __u32 queue;    /* xe: the exec queue; i915: the context */
+  __u32 own;      /* xe: the driver first queues its own job of this many ms on the other ring */
+  __u64 batch;    /* xe: GPU address of the commands, which the fake GPU does not read */
 };
 
 /* The GPU's work since the module was loaded, without jobs that kernel threads have queued. */

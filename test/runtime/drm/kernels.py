@@ -26,8 +26,8 @@ class Kernels:
         return found, profile
 
     def test_stalls_belong_to_their_kernels_and_launch_paths(self):
-        """Of 785 samples on both GTs, 510 belong to one call path each, two call paths share 200, and 75 have no call path. The
-        commands of all generations give the same result."""
+        """Of 842 samples on both GTs, 510 belong to one call path each, two call paths share 200, 57 are of jobs without a known
+        end, and 75 have no call path. The commands of all generations give the same result."""
         for generation in ("pvc", "xe2", "xe3p"):
             with self.subTest(generation):
                 self.assert_stalls(*self.stalls(generation))
@@ -46,13 +46,17 @@ class Kernels:
             ("rebound", "kernel at 0x81000", 0x8, "send", 0): 45,
             ("mapped_again", "kernel at 0x60000", 0x10, "pipestall", 0): 55,
             ("drivers_own", "kernel at 0xa0000", 0, "sync", 0): 65,
+            # Of jobs without a fence, the second sample may be of the first job, which the hardware may still have run.
+            ("first_untimed", "kernel at 0x2000000", 0x10, "send", 1): 20,
+            ("first_untimed", "kernel at 0x2000000", 0x10, "sync", 1): 7,
+            ("second_untimed", "kernel at 0x2020000", 0x18, "send", 1): 30,
             # Samples outside of all kernels, in the driver's own job, and in batches that gone() of staller.c made unreadable.
             ("none", "", 0, "control", 0): 50 + 5 + 4 * 5,
         })
         # Both paths ran at the same time for equally long. One of them may get one sample more.
         self.assertEqual(sum(shared.values()), 200)
         self.assertLessEqual(abs(shared["forward"] - 100), 1)
-        self.assertEqual(profile.end()["samples"], 785)
+        self.assertEqual(profile.end()["samples"], 842)
 
     def test_jobs_with_invalid_batches_are_recorded(self):
         _, profile = self.stalls()
@@ -62,6 +66,21 @@ class Kernels:
             counts[frames[frames.index("main") + 1]] += count
         self.assertEqual(counts, {"chained": 1, "late": 1, "twice": 2, "in_object": 1, "reused": 1, "rebound": 2,
                                   "mapped_again": 1, "drivers_own": 2, "gone": 4, "many_late": 10, "hostile": 8})
+
+    def test_jobs_without_a_fence_have_no_time(self):
+        _, profile = self.stalls()
+        ring = "xe-rcs [time unknown: long-running VM before Linux 6.19]"
+        sampled = {profile.works[row[1]].name for row in profile.of("EUSTALL")}
+        self.assertIn(ring, sampled)
+        self.assertNotIn(ring, {work.name for work, _ in profile.measured("GPU")})
+        meta = {key.split(".drm.", 1)[1]: values for key, values in profile.meta().items() if ".drm." in key}
+        self.assertEqual(meta["jobs.untimed"], ["2"])
+
+    def test_waits_without_jobs_are_counted(self):
+        _, profile = self.stalls()
+        self.assertEqual([values for key, values in profile.meta().items() if re.search(r"\d\.drm\.waits_without_jobs$", key)],
+                         [["1"]])
+        self.assertIn("EnableDirectSubmission=0", self.said("stalls.xe2"))
 
     def test_a_job_of_the_drivers_own_is_not_on_the_exec_queue_of_the_call(self):
         _, profile = self.stalls()
@@ -80,7 +99,7 @@ class Kernels:
 
     def test_dropped_stalls_and_resets_are_reported(self):
         _, profile = self.stalls()
-        self.assertEqual(profile.losses(), {"samples_dropped": 1})
+        self.assertEqual(profile.losses(), {"samples_dropped": 1, "no_timing": 2})
         meta = {key.split(".drm.stalls.")[1]: values for key, values in profile.meta().items() if ".drm.stalls." in key}
         self.assertEqual(meta, {"streams": ["2"], "period_cycles": ["1004"], "drops": ["1"], "resets": ["1"], "ends_inferred": ["0"]})
         text = profile.strings()

@@ -35,12 +35,14 @@
 #define OTHER_VM 6
 #define MANY 10
 #define MANY_LATE 0x1000000ull
+#define UNTIMED 0x2000000ull
 
 enum stall { TDR, OTHER, CONTROL, PIPESTALL, SEND, DIST_ACC, SBID, SYNC, INST_FETCH, ACTIVE };
 
 static int gpu = -1;
 static unsigned own_ms; /* duration of the job that the driver itself queues with each submission; 0: none */
 static unsigned queues[FAKE_GPU_RINGS];
+static unsigned no_fence; /* FAKE_GPU_NO_FENCE: the driver gives Linux's scheduler no fence */
 static uint8_t* memory;
 
 __attribute__((noinline)) int gpu_ioctl(int file, unsigned long command, void* argument) {
@@ -63,7 +65,7 @@ static void sleep_ms(unsigned ms) {
 }
 
 __attribute__((noinline)) void submit(unsigned ring, unsigned ms, uint64_t batch) {
-  struct fake_gpu_submit job = {ring, 0, ms * 1000000ull, queues[ring], 0, batch};
+  struct fake_gpu_submit job = {ring, no_fence, ms * 1000000ull, queues[ring], 0, batch};
   job.own = own_ms;
   call("submit", FAKE_GPU_SUBMIT, &job);
   __asm__ volatile("" ::: "memory");
@@ -304,6 +306,31 @@ __attribute__((noinline)) void gone(void) {
   queues[0] = queue;
 }
 
+__attribute__((noinline)) void first_untimed(void) {
+  submit(0, 0, MEMORY_AT + 0x34000);
+}
+
+__attribute__((noinline)) void second_untimed(void) {
+  submit(0, 0, MEMORY_AT + 0x35000);
+}
+
+/* Linux's scheduler ends these jobs at once. Their samples come later, also after the next job of the queue. */
+__attribute__((noinline)) void without_fence(void) {
+  no_fence = FAKE_GPU_NO_FENCE;
+  put_kernel(words(0x34000), UNTIMED);
+  put_kernel(words(0x35000), UNTIMED + 0x20000);
+  first_untimed();
+  sleep_ms(700);
+  push(0, 20, UNTIMED + 0x10, SEND, 1);
+  sleep_ms(400);
+  second_untimed();
+  sleep_ms(400);
+  push(0, 30, UNTIMED + 0x20018, SEND, 1);
+  push(0, 7, UNTIMED + 0x10, SYNC, 1);
+  sleep_ms(400);
+  no_fence = 0;
+}
+
 /* Submits batches that jump to themselves, call themselves, hold random bytes, or lie at unbound addresses. Then
  * binds memory to all addresses. gpuprof must record these jobs like others. */
 __attribute__((noinline)) void hostile(void) {
@@ -324,6 +351,7 @@ __attribute__((noinline)) void hostile(void) {
   bind(~0ull, 0, NULL, ~0ull);
   submit(0, 1, 0);
   wait_idle();
+  wait_idle(); /* as a program does that submits its work without the driver */
 }
 
 int main(void) {
@@ -352,6 +380,7 @@ int main(void) {
   drivers_own();
   gone();
   many_late();
+  without_fence();
   hostile();
   return 0;
 }

@@ -238,13 +238,20 @@ void StallJoin::add_kernels(Run& run, const gpuprof_drm_batch& batch) {
 void StallJoin::report_kernel(const Run& run, const BatchKernel& kernel) {
   const auto kernels =
       std::count_if(run.kernels.begin(), run.kernels.end(), [](const auto& one) { return !one.second.is_routine(); });
-  sink_.on_kernel(run.job, run.start_ns, kernel.name(), run.is_complete && kernels == 1 && !kernel.is_routine());
+  const bool is_alone = run.is_complete && kernels == 1 && !kernel.is_routine() && !run.no_fence;
+  sink_.on_kernel(run.job, run.start_ns, kernel.name(), is_alone);
 }
 
 void StallJoin::on_run(const JobKey& key, uint64_t time_ns) {
   const auto found = runs_.find(key);
   if (found == runs_.end()) {
     return;
+  }
+  if (const auto before = untimed_.find(key.context); before != untimed_.end() && before->second.seqno < key.seqno) {
+    if (const auto other = runs_.find(before->second); other != runs_.end()) {
+      end_untimed(other->second, time_ns);
+    }
+    untimed_.erase(before);
   }
   Run& run = found->second;
   if (run.in_order && run.done_ns == 0) {
@@ -264,6 +271,40 @@ void StallJoin::on_done(const JobKey& key, uint64_t time_ns) {
   run->second.done_ns = time_ns;
   stop_running(key, run->second);
   end_those_before(key, run->second);
+}
+
+void StallJoin::on_no_fence(const JobKey& key) {
+  if (const auto run = runs_.find(key); run != runs_.end()) {
+    run->second.no_fence = true;
+    stop_running(key, run->second);
+  }
+}
+
+void StallJoin::on_untimed(const JobKey& key, const Job& job) {
+  const auto run = runs_.find(key);
+  if (run == runs_.end()) {
+    return;
+  }
+  run->second.job = job;
+  untimed_[key.context] = key;
+}
+
+void StallJoin::end_untimed(Run& run, uint64_t now_ns) {
+  run.done_ns = std::max(run.run_ns, now_ns);
+  run.start_ns = run.run_ns;
+  run.job.done_ns = run.done_ns;
+  for (const auto& [start, kernel] : run.kernels) {
+    report_kernel(run, kernel);
+  }
+}
+
+void StallJoin::end_untimed(uint64_t now_ns) {
+  for (auto& [key, run] : runs_) {
+    if (run.no_fence && run.done_ns == 0) {
+      end_untimed(run, now_ns);
+    }
+  }
+  untimed_.clear();
 }
 
 // Finds earlier jobs whose end events were lost, and infers when they ended.
@@ -333,7 +374,13 @@ void StallJoin::forget(const JobKey& key) {
   }
 }
 
-void StallJoin::end_source(SourceId source) {
+void StallJoin::end_source(SourceId source, uint64_t now_ns) {
+  for (auto& [key, run] : runs_) {
+    if (run.job.source == source && run.no_fence && run.done_ns == 0) {
+      end_untimed(run, now_ns);
+      untimed_.erase(key.context);
+    }
+  }
   vms_.erase(source);
   std::erase_if(runs_, [&](const auto& entry) {
     const bool is_its = entry.second.job.source == source;
@@ -412,11 +459,13 @@ std::vector<StallJoin::Ran> StallJoin::ran_in(const Window& window) const {
     return on_ring != on_ring_.end() && run.run_ns > std::get<0>(*on_ring->second.begin());
   };
   // A process may run thousands of jobs with the same kernels in one window.
-  std::map<std::tuple<SourceId, bool, std::vector<BatchKernel>>, Ran> all;
+  std::map<std::tuple<SourceId, bool, bool, std::vector<BatchKernel>>, Ran> all;
   for (const auto& [key, run] : runs_) {
     const bool overlaps =
         run.run_ns != 0 && run.began_ns() < window.end_ns && (run.done_ns == 0 || run.done_ns > window.start_ns);
-    if (run.job.device != window.device || (run.kernels.empty() && run.is_complete) || !overlaps || waits(run)) {
+    const bool may_run = run.no_fence && run.run_ns != 0 && run.began_ns() < window.end_ns;
+    if (run.job.device != window.device || (run.kernels.empty() && run.is_complete) || (!overlaps && !may_run) ||
+        (!run.no_fence && waits(run))) {
       continue;
     }
     std::vector<BatchKernel> kernels;
@@ -425,9 +474,9 @@ std::vector<StallJoin::Ran> StallJoin::ran_in(const Window& window) const {
     }
     const uint64_t from = std::max(run.began_ns(), window.start_ns);
     const uint64_t to = run.done_ns == 0 ? window.end_ns : std::min(run.done_ns, window.end_ns);
-    Ran& ran = all[{run.job.source, run.is_complete, std::move(kernels)}];
+    Ran& ran = all[{run.job.source, run.is_complete, run.no_fence, std::move(kernels)}];
     ran.run = &run;
-    ran.ns += std::max<uint64_t>(to > from ? to - from : 0, 1);
+    ran.ns += overlaps ? std::max<uint64_t>(to > from ? to - from : 0, 1) : 0;
   }
   std::vector<Ran> list;
   list.reserve(all.size());
@@ -473,7 +522,7 @@ std::vector<StallJoin::Candidate> StallJoin::candidates(const std::vector<Ran>& 
   std::map<std::pair<SourceId, BatchKernel>, Candidate> found;
   std::set<SourceId> incomplete;  // a kernel of their processes that is not known may have the address
   for (const auto& [run, ns] : ran) {
-    if (!run->is_complete) {
+    if (!run->is_complete || run->no_fence) {
       incomplete.insert(run->job.source);
     }
     uint64_t offset = 0;
@@ -488,9 +537,13 @@ std::vector<StallJoin::Candidate> StallJoin::candidates(const std::vector<Ran>& 
     candidate.address = address_of(*kernel, offset);
     candidate.ns += ns;
   }
+  // Kernels of jobs that may be over count only if no other kernel has the address.
+  const bool any_ran = std::any_of(found.begin(), found.end(), [](const auto& one) { return one.second.ns != 0; });
+  std::erase_if(found, [any_ran](const auto& one) { return any_ran && one.second.ns == 0; });
   std::vector<Candidate> list;
   list.reserve(found.size());
   for (auto& [key, candidate] : found) {
+    candidate.ns = std::max<uint64_t>(candidate.ns, 1);
     candidate.is_guess = incomplete.contains(key.first);
     list.push_back(candidate);
   }
