@@ -229,6 +229,10 @@ static int bind_memory(struct client* client, const void __user* from) {
   return -ENOTTY;
 }
 
+static int bind_list(struct client* client, const void __user* from) {
+  return -ENOTTY;
+}
+
 static int find_object(struct client* client, void __user* from) {
   return -ENOTTY;
 }
@@ -291,6 +295,8 @@ static long on_ioctl(struct file* file, unsigned int command, unsigned long argu
       return create_queue(file->private_data, (void __user*)argument);
     case FAKE_GPU_BIND:
       return bind_memory(file->private_data, (const void __user*)argument);
+    case FAKE_GPU_BINDS:
+      return bind_list(file->private_data, (const void __user*)argument);
     case FAKE_GPU_STALLS:
       return push_stalls((const void __user*)argument);
     case FAKE_GPU_GONE:

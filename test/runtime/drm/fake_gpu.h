@@ -13,9 +13,9 @@ struct fake_gpu_submit {
   __u32 ring;
   __u32 by_worker; /* 1: a kernel thread queues the job; or FAKE_GPU_NO_FENCE */
   __u64 duration_ns;
-  __u32 queue;    /* xe: the exec queue; i915: the context */
-  __u32 own;      /* xe: the driver first queues its own job of this many ms on the other ring */
-  __u64 batch;    /* xe: GPU address of the commands, which the fake GPU does not read */
+  __u32 queue; /* xe: the exec queue; i915: the context */
+  __u32 own;   /* xe: the driver first queues its own job of this many ms on the other ring */
+  __u64 batch; /* xe: GPU address of the commands, which the fake GPU does not read */
 };
 
 /* The GPU's work since the module was loaded, without jobs that kernel threads have queued. */
@@ -40,6 +40,26 @@ struct fake_gpu_bind {
   __u64 address;
   __u64 memory;
   __u64 bytes;
+};
+
+/* xe: binds by a list of operations in the caller's memory, in the layout of drm_xe_vm_bind_op. */
+struct fake_gpu_bind_op {
+  __u64 extensions;
+  __u32 object;
+  __u32 caching;
+  __u64 memory;
+  __u64 bytes;
+  __u64 address;
+  __u32 op;    /* 0: map an object or nothing, 2: map process memory */
+  __u32 flags; /* FAKE_GPU_NOTHING, FAKE_GPU_MIRROR */
+  __u64 reserved[4];
+};
+#define FAKE_GPU_NOTHING (1 << 2) /* DRM_XE_VM_BIND_FLAG_NULL */
+#define FAKE_GPU_MIRROR (1 << 5)  /* DRM_XE_VM_BIND_FLAG_CPU_ADDR_MIRROR, since Linux 6.15 */
+struct fake_gpu_binds {
+  __u32 vm;
+  __u32 count;
+  __u64 ops;
 };
 
 /* Returns the file offset at which an object can be mapped. */
@@ -86,6 +106,7 @@ struct fake_gpu_stalls {
 #define FAKE_GPU_STALLS _IOW('g', 6, struct fake_gpu_stalls)
 #define FAKE_GPU_GONE _IOW('g', 8, struct fake_gpu_gone)
 #define FAKE_GPU_CONTEXT _IOW('g', 9, struct fake_gpu_context)
+#define FAKE_GPU_BINDS _IOW('g', 10, struct fake_gpu_binds)
 #define FAKE_GPU_OBJECT _IOWR('g', 7, struct fake_gpu_object)
 
 #endif

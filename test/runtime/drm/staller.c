@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,10 @@
 #define MANY 10
 #define MANY_LATE 0x1000000ull
 #define UNTIMED 0x2000000ull
+#define LISTED 0x3000000ull
+#define MIRRORED 0x3100000ull
+#define READ_LATE 0x3200000ull
+#define LISTED_AT 0x500000000ull
 
 enum stall { TDR, OTHER, CONTROL, PIPESTALL, SEND, DIST_ACC, SBID, SYNC, INST_FETCH, ACTIVE };
 
@@ -331,6 +336,63 @@ __attribute__((noinline)) void without_fence(void) {
   no_fence = 0;
 }
 
+static void bind_all(struct fake_gpu_bind_op* ops, unsigned count) {
+  struct fake_gpu_binds wanted = {VM, count, (uint64_t)ops};
+  call("binds", FAKE_GPU_BINDS, &wanted);
+}
+
+static void sample(uint64_t kernel, uint64_t batch, unsigned count) {
+  submit(0, 500, batch);
+  sleep_ms(200);
+  push(0, count, kernel, SEND, 1);
+  wait_idle();
+}
+
+/* Binds two ranges in one call. The batch begins in the last dwords of the first one, and goes on in the second one. */
+__attribute__((noinline)) void listed(void) {
+  uint8_t* first = more_memory();
+  uint8_t* second = more_memory();
+  uint32_t whole[256] = {0};
+  struct fake_gpu_bind_op ops[2] = {
+      {.memory = (uint64_t)first, .bytes = 0x1000, .address = LISTED_AT, .op = 2},
+      {.memory = (uint64_t)second, .bytes = 0x1000, .address = LISTED_AT + 0x1000, .op = 2}};
+  put_kernel(whole, LISTED);
+  memcpy(first + 0x1000 - 40 * 4, whole, 40 * 4);
+  memcpy(second, whole + 40, sizeof(whole) - 40 * 4);
+  bind_all(ops, 2);
+  sample(LISTED, LISTED_AT + 0x1000 - 40 * 4, 11);
+}
+
+/* Binds no memory over the batch of listed(). */
+__attribute__((noinline)) void nulled(void) {
+  struct fake_gpu_bind_op op = {.bytes = 0x2000, .address = LISTED_AT, .flags = FAKE_GPU_NOTHING};
+  bind_all(&op, 1);
+  sample(GONE, LISTED_AT + 0x1000 - 40 * 4, 5);
+}
+
+/* Makes GPU addresses equal to the process's addresses. */
+__attribute__((noinline)) void mirrored(void) {
+  uint8_t* there = more_memory();
+  struct fake_gpu_bind_op op = {.bytes = REBOUND_BYTES, .address = (uint64_t)there, .flags = FAKE_GPU_MIRROR};
+  put_kernel((uint32_t*)there, MIRRORED);
+  bind_all(&op, 1);
+  sample(MIRRORED, (uint64_t)there, 12);
+}
+
+/* The recorder reads the samples only after the job has ended for long. */
+__attribute__((noinline)) void read_late(void) {
+  sleep_ms(300);
+  put_kernel(words(0x34000), READ_LATE);
+  submit(0, 400, MEMORY_AT + 0x34000);
+  sleep_ms(200);
+  kill(getppid(), SIGSTOP);
+  push(0, 13, READ_LATE, SEND, 1);
+  wait_idle();
+  sleep_ms(300);
+  kill(getppid(), SIGCONT);
+  sleep_ms(200);
+}
+
 /* Submits batches that jump to themselves, call themselves, hold random bytes, or lie at unbound addresses. Then
  * binds memory to all addresses. gpuprof must record these jobs like others. */
 __attribute__((noinline)) void hostile(void) {
@@ -380,6 +442,10 @@ int main(void) {
   drivers_own();
   gone();
   many_late();
+  listed();
+  nulled();
+  mirrored();
+  read_late();
   without_fence();
   hostile();
   return 0;
