@@ -54,6 +54,7 @@ struct drm_xe_exec {
 struct drm_xe_exec_queue_create {
   __u32 vm_id;
   __u32 exec_queue_id;
+  __u64 instances; /* address of the engines; each begins with its class, 16 bits */
 } __attribute__((preserve_access_index));
 
 struct drm_i915_gem_execbuffer2 {

@@ -29,7 +29,7 @@ struct fake_gpu_truth {
 /* xe: creates an exec queue with the driver's next number. */
 struct fake_gpu_create_queue {
   __u32 vm;
-  __u32 queue; /* result: the queue's number */
+  __u32 queue; /* result: the queue's number; before: the class of its engine in the upper 16 bits */
 };
 
 /* i915: adds an object to all later batches. xe: binds process memory or an object, or unbinds the address if neither

@@ -142,6 +142,7 @@ static int create_queue(struct client* client, void __user* from) {
     return -EFAULT;
   }
   create.vm_id = wanted.vm;
+  create.instances = (u64)from + offsetof(struct fake_gpu_create_queue, queue) + 2;
   error = xe_exec_queue_create_ioctl(NULL, &create, &client->file);
   wanted.queue = create.exec_queue_id;
   return error ? error : copy_to_user(from, &wanted, sizeof(wanted)) ? -EFAULT : 0;

@@ -370,6 +370,17 @@ __attribute__((noinline)) void nulled(void) {
   sample(GONE, LISTED_AT + 0x1000 - 40 * 4, 5);
 }
 
+/* The batch of a video engine is not read, because such an engine runs no kernels. */
+__attribute__((noinline)) void video(void) {
+  struct fake_gpu_create_queue create = {VM, 2u << 16};
+  unsigned queue = queues[0];
+  call("queue", FAKE_GPU_CREATE_QUEUE, &create);
+  queues[0] = create.queue;
+  put_kernel(words(0x34000), GONE);
+  nothing_is_there(0, MEMORY_AT + 0x34000);
+  queues[0] = queue;
+}
+
 /* Makes GPU addresses equal to the process's addresses. */
 __attribute__((noinline)) void mirrored(void) {
   uint8_t* there = more_memory();
@@ -444,6 +455,7 @@ int main(void) {
   many_late();
   listed();
   nulled();
+  video();
   mirrored();
   read_late();
   without_fence();
