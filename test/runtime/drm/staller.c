@@ -341,7 +341,8 @@ static void bind_all(struct fake_gpu_bind_op* ops, unsigned count) {
   call("binds", FAKE_GPU_BINDS, &wanted);
 }
 
-static void sample(uint64_t kernel, uint64_t batch, unsigned count) {
+/* Inlined, so that the caller is the innermost function above submit(). */
+static inline __attribute__((always_inline)) void sample(uint64_t kernel, uint64_t batch, unsigned count) {
   submit(0, 500, batch);
   sleep_ms(200);
   push(0, count, kernel, SEND, 1);

@@ -286,6 +286,9 @@ void StallJoin::on_untimed(const JobKey& key, const Job& job) {
     return;
   }
   run->second.job = job;
+  if (untimed_.size() >= kMaxJobs) {
+    untimed_.clear();  // these jobs end with their process
+  }
   untimed_[key.context] = key;
 }
 
