@@ -80,6 +80,15 @@ class RecordCupti(rig.RuntimeTest):
         self.assertAlmostEqual(coverage["represented"], did["launches"],
                                delta=0.03 * did["launches"] + coverage.get("extrapolated", 0), msg=stderr)
 
+    def test_a_limit_does_not_hide_what_graphs_cost_between_windows(self):
+        """CUPTI cannot be detached from a process with graphs."""
+        profile, _, stderr = self.record_app("--launches", "0", "--graph-nodes", "5", "--graph-replays", "10000",
+                                             "--gap-us", "100", options=["--max-overhead", "2"])
+        notes = [value for key, values in profile.meta().items() if key.endswith("cupti_stays_between_windows")
+                 for value in values]
+        self.assertEqual(len(notes), 1, stderr)
+        self.assertIn("CUPTI stays in the process between the windows", stderr)
+
     def test_each_call_site_has_its_own_stack(self):
         for engine in rig.stack_engines():
             with self.subTest(engine=engine):
