@@ -26,6 +26,9 @@ struct batch {
   __u64 since_ns;
   __u32 listed;
   __u32 reads;
+  /* i915: 1: the driver may still change addresses in the batch, so kernels may be missing or wrong */
+  __u32 relocated;
+  __u32 pad;
   /* The first dwords of one command. They are stored here because the BPF stack is too small. The second half is for
    * the verifier, which cannot see that the parts of a window in two pages fit into the first half. */
   __u32 words[2 * GPUPROF_BATCH_WINDOW];
@@ -187,6 +190,9 @@ static __noinline int read_batch(struct batch* batch) {
   if (batch->scan.dynamic && (!dynamic || *dynamic != batch->scan.dynamic)) {
     bpf_map_update_elem(&dynamic_bases, &queue, &batch->scan.dynamic, BPF_ANY);
   }
+  if (batch->relocated && batch->scan.state == GPUPROF_BATCH_ENDED) {
+    batch->scan.state = GPUPROF_BATCH_CUT;
+  }
   int written = batch->scan.state != GPUPROF_BATCH_UNWRITTEN && batch->scan.state != GPUPROF_BATCH_UNKNOWN;
   if (!written && batch->reads > 0 && batch->reads < MAX_READS) {
     return 0; /* the first read has already sent the incomplete batch */
@@ -298,7 +304,7 @@ struct handed {
   __u32 listed;
   __u32 vm;
   __u32 queue;
-  __u32 pad;
+  __u32 relocated;
 };
 
 /* Reads a submitted batch. Returns the id of its event; 0: not read. Call it in the submitting thread's context. */
@@ -324,6 +330,7 @@ static __always_inline __u64 take_batch(const struct handed* handed) {
   batch->address = handed->address;
   batch->list = handed->list;
   batch->listed = handed->listed;
+  batch->relocated = handed->relocated;
   int finished = read_batch(batch);
   if (!finished && !batch->list) {
     defer(batch);

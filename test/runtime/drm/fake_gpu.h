@@ -14,7 +14,8 @@ struct fake_gpu_submit {
   __u32 by_worker; /* 1: a kernel thread queues the job; or FAKE_GPU_NO_FENCE */
   __u64 duration_ns;
   __u32 queue; /* xe: the exec queue; i915: the context */
-  __u32 own;   /* xe: the driver first queues its own job of this many ms on the other ring */
+  /* xe: the driver first queues its own job of this many ms on the other ring; i915: relocations of the batch */
+  __u32 own;
   __u64 batch; /* xe: GPU address of the commands, which the fake GPU does not read */
 };
 
