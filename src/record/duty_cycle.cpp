@@ -26,23 +26,27 @@ uint64_t grown(uint64_t now, uint64_t before) {
 
 }  // namespace
 
+// Compares the window with the slower one of two intervals without recording around it. So a program that launches ever
+// more, as in its start, does not look slowed down.
 void Slowdown::add(const DutyCost& cost) {
+  const std::optional<double> before = passed_rate_;
+  if (cost.passed_ns > 0) {
+    passed_rate_ = static_cast<double>(cost.passed) / static_cast<double>(cost.passed_ns);
+  }
+  if (!before) {
+    return;
+  }
   const auto recorded = static_cast<double>(cost.recorded);
   const auto recorded_ns = static_cast<double>(cost.recorded_ns);
   recorded_ = recorded_ * kRemains + recorded;
   recorded_ns_ = recorded_ns_ * kRemains + recorded_ns;
-  passed_ = passed_ * kRemains + static_cast<double>(cost.passed);
-  passed_ns_ = passed_ns_ * kRemains + static_cast<double>(cost.passed_ns);
+  usual_ = usual_ * kRemains + std::min(*before, *passed_rate_) * recorded_ns;
   const double differs = recorded_ns_ == 0 ? 0 : recorded - recorded_ / recorded_ns_ * recorded_ns;
   squares_ = squares_ * kRemains + differs * differs;
 }
 
 double Slowdown::share() const {
-  if (recorded_ns_ == 0 || passed_ns_ == 0 || passed_ == 0) {
-    return 0;
-  }
-  const double usual = passed_ / passed_ns_ * recorded_ns_;  // launches in the same time without recording
-  return std::clamp(1 - (recorded_ + std::sqrt(squares_)) / usual, 0.0, kMostSlowdown);
+  return usual_ == 0 ? 0 : std::clamp(1 - (recorded_ + std::sqrt(squares_)) / usual_, 0.0, kMostSlowdown);
 }
 
 DutyCycle::DutyCycle(double percent, uint64_t seed, uint64_t now_ns, const DutyCost& before)

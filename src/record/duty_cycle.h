@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <random>
 
 #include "profile/records.h"
@@ -34,14 +35,14 @@ class Slowdown {
   void add(const DutyCost& cost);
   // Returns the share of the recorded time that recording costs, from 0 to 0.95: the mean, less one standard error.
   [[nodiscard]] double share() const;
-  [[nodiscard]] bool known() const { return passed_ns_ > 0; }
+  [[nodiscard]] bool known() const { return usual_ > 0; }
 
  private:
   double recorded_ = 0;
   double recorded_ns_ = 0;
-  double passed_ = 0;
-  double passed_ns_ = 0;
-  double squares_ = 0;  // of what the windows' launches differ from the mean
+  double usual_ = 0;                   // launches in the same time without recording
+  double squares_ = 0;                 // of what the windows' launches differ from the mean
+  std::optional<double> passed_rate_;  // launches per ns in the last interval without recording
 };
 
 class DutyCycle {
