@@ -26,27 +26,23 @@ uint64_t grown(uint64_t now, uint64_t before) {
 
 }  // namespace
 
-// Compares the window with the slower one of two intervals without recording around it. So a program that launches ever
-// more, as in its start, does not look slowed down.
-void Slowdown::add(const DutyCost& cost) {
-  const std::optional<double> before = passed_rate_;
-  if (cost.passed_ns > 0) {
-    passed_rate_ = static_cast<double>(cost.passed) / static_cast<double>(cost.passed_ns);
-  }
-  if (!before) {
-    return;
-  }
-  const auto recorded = static_cast<double>(cost.recorded);
-  const auto recorded_ns = static_cast<double>(cost.recorded_ns);
+void Slowdown::add(const DutyCost& cost, double weight) {
+  const double recorded = weight * static_cast<double>(cost.recorded);
+  const double recorded_ns = weight * static_cast<double>(cost.recorded_ns);
   recorded_ = recorded_ * kRemains + recorded;
   recorded_ns_ = recorded_ns_ * kRemains + recorded_ns;
-  usual_ = usual_ * kRemains + std::min(*before, *passed_rate_) * recorded_ns;
+  passed_ = passed_ * kRemains + static_cast<double>(cost.passed);
+  passed_ns_ = passed_ns_ * kRemains + static_cast<double>(cost.passed_ns);
   const double differs = recorded_ns_ == 0 ? 0 : recorded - recorded_ / recorded_ns_ * recorded_ns;
   squares_ = squares_ * kRemains + differs * differs;
 }
 
 double Slowdown::share() const {
-  return usual_ == 0 ? 0 : std::clamp(1 - (recorded_ + std::sqrt(squares_)) / usual_, 0.0, kMostSlowdown);
+  if (recorded_ns_ == 0 || passed_ns_ == 0 || passed_ == 0) {
+    return 0;
+  }
+  const double usual = passed_ / passed_ns_ * recorded_ns_;  // launches in the same time without recording
+  return std::clamp(1 - (recorded_ + std::sqrt(squares_)) / usual, 0.0, kMostSlowdown);
 }
 
 DutyCycle::DutyCycle(double percent, uint64_t seed, uint64_t now_ns, const DutyCost& before)
@@ -91,6 +87,7 @@ void DutyCycle::measure(uint64_t now_ns, uint64_t cost_ns) {
   const uint64_t on_ns = now_ns - on_since_ns_;
   on_since_ns_ = now_ns;
   recorded_ns_ += on_ns;
+  weighted_ns_ += static_cast<double>(on_ns * window_.weight);
   const uint64_t cost = grown(cost_ns, cost_ns_);
   cost_ns_ = std::max(cost_ns_, cost_ns);
   if (on_ns != 0) {
@@ -102,6 +99,7 @@ void DutyCycle::measure(uint64_t now_ns, uint64_t cost_ns) {
 // Call it when all is known of the last window: some targets report its launches only afterwards.
 void DutyCycle::measure_slowdown(uint64_t now_ns, const DutyCost& cost) {
   const uint64_t on_ns = std::exchange(recorded_ns_, 0);
+  const double weighted_ns = std::exchange(weighted_ns_, 0);
   const uint64_t all_ns = now_ns - std::exchange(slowdown_since_ns_, now_ns);
   DutyCost grew{.calls_ns = grown(cost.calls_ns, before_.calls_ns),
                 .switches_ns = grown(cost.switches_ns, before_.switches_ns),
@@ -114,9 +112,9 @@ void DutyCycle::measure_slowdown(uint64_t now_ns, const DutyCost& cost) {
     grew.recorded_ns = on_ns;
     grew.passed_ns = grown(all_ns, on_ns);
   }
-  slowdown_.add(grew);
+  slowdown_.add(grew, weighted_ns / std::max(1.0, static_cast<double>(on_ns)));
   const double costs = slowdown_.share() * static_cast<double>(grew.recorded_ns);
-  // A program that starts slowly looks slowed down by its first windows.
+  // In a program that starts slowly, the first windows may show a slowdown that is none.
   const double most =
       std::max(kMostHidden * static_cast<double>(grew.measured_ns()), kMostHiddenShare * static_cast<double>(on_ns));
   const double hidden = std::clamp(costs - static_cast<double>(grew.calls_ns), 0.0, most);

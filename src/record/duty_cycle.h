@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <random>
 
 #include "profile/records.h"
@@ -31,18 +30,19 @@ struct DutyCost {
 // launch, but this shows it. Weighs the last 32 windows most.
 class Slowdown {
  public:
-  // Adds a window and an interval without recording. `cost` is the growth since the last call.
-  void add(const DutyCost& cost);
+  // Adds a window and an interval without recording. `cost` is the growth since the last call. The window stands for
+  // `weight` times its length: so the same phases of the program count on both sides.
+  void add(const DutyCost& cost, double weight);
   // Returns the share of the recorded time that recording costs, from 0 to 0.95: the mean, less one standard error.
   [[nodiscard]] double share() const;
-  [[nodiscard]] bool known() const { return usual_ > 0; }
+  [[nodiscard]] bool known() const { return passed_ns_ > 0; }
 
  private:
-  double recorded_ = 0;
+  double recorded_ = 0;  // weighted, like recorded_ns_
   double recorded_ns_ = 0;
-  double usual_ = 0;                   // launches in the same time without recording
-  double squares_ = 0;                 // of what the windows' launches differ from the mean
-  std::optional<double> passed_rate_;  // launches per ns in the last interval without recording
+  double passed_ = 0;
+  double passed_ns_ = 0;
+  double squares_ = 0;  // of what the windows' launches differ from the mean
 };
 
 class DutyCycle {
@@ -84,6 +84,7 @@ class DutyCycle {
   DutyCost before_;             // at the last call of measure_slowdown()
   uint64_t slowdown_since_ns_;  // time of that call
   uint64_t recorded_ns_ = 0;    // time with recording since then
+  double weighted_ns_ = 0;      // the same, each window times its weight
   double hidden_ns_ = 0;        // cost that gpuprof cannot measure, from the slowdown
   double hidden_rate_ = 0;      // per time with recording
 };
