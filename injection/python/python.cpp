@@ -466,7 +466,8 @@ class EndWatch {
 
 // Walks all frames. Returns false if memory has invalid contents or the interpreter has begun to finalize.
 template <bool kCareful>
-bool walk_frames(gpuprof_segment* segment, uint64_t thread, const EndWatch& watch, PythonWalk* walk) {
+bool walk_frames(gpuprof_segment* segment, ThreadState& state, uint64_t thread, const EndWatch& watch,
+                 PythonWalk* walk) {
   // A local copy, so that the compiler need not reload it after each store.
   const PythonLayout layout = python_here.layout;
   FrameWalk<kCareful> frames(layout);
@@ -490,7 +491,7 @@ bool walk_frames(gpuprof_segment* segment, uint64_t thread, const EndWatch& watc
         walk->truncated = 1;
         break;
       }
-      const uint32_t id = code_id<kCareful>(segment, layout, code);
+      const uint32_t id = code_id<kCareful>(segment, state, layout, code);
       if (id == 0) {
         good = false;
         break;
@@ -541,6 +542,41 @@ gpuprof_python_layout python_layout() {
   return layout;
 }
 
+namespace {
+
+// Finds the module that contains the address `function`, and whether this thread has its thread-local memory.
+struct LocalMemory {
+  uint64_t function;
+  bool is_there;
+};
+
+int find_local_memory(dl_phdr_info* info, size_t size, void* context) {
+  auto* wanted = static_cast<LocalMemory*>(context);
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    const uint64_t begin = info->dlpi_addr + segment.p_vaddr;
+    if (segment.p_type == PT_LOAD && wanted->function >= begin && wanted->function - begin < segment.p_memsz) {
+      const bool known = size >= offsetof(dl_phdr_info, dlpi_tls_data) + sizeof(info->dlpi_tls_data);
+      wanted->is_there = known && (info->dlpi_tls_modid == 0 || info->dlpi_tls_data != nullptr);
+      return 1;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+// The memory of a library that was loaded at the start of the program exists in each thread. That of a library that
+// was loaded later exists only in threads that have used it.
+bool is_python_safe_in_handlers() {
+  if (load_acquire(&python_here.found) != kFollowed) {
+    return false;
+  }
+  LocalMemory memory = {reinterpret_cast<uint64_t>(python_here.functions.current), false};
+  dl_iterate_phdr(find_local_memory, &memory);
+  return memory.is_there;
+}
+
 const void* python_thread() {
   if (load_acquire(&python_here.found) != kFollowed) {
     return nullptr;
@@ -550,18 +586,20 @@ const void* python_thread() {
                                              : thread_before_3_12(python_here.functions, layout);
 }
 
-void walk_python(gpuprof_segment* segment, const void* thread, bool careful, PythonWalk* walk) {
+void walk_python(gpuprof_segment* segment, ThreadState& state, const void* thread, bool careful, PythonWalk* walk) {
   walk->count = 0;
   walk->truncated = 0;
   if (load_acquire(&python_here.found) != kFollowed || thread == nullptr) {
     return;
   }
-  report_version();
+  if (state.in_handler == 0) {
+    report_version();
+  }
   const bool proven = load_relaxed(&python_here.proven) != 0 || !can_read_carefully();
-  const auto state = reinterpret_cast<uint64_t>(thread);
-  const EndWatch watch(state);
-  const bool good = careful || !proven ? walk_frames<true>(segment, state, watch, walk)
-                                       : walk_frames<false>(segment, state, watch, walk);
+  const auto python = reinterpret_cast<uint64_t>(thread);
+  const EndWatch watch(python);
+  const bool good = careful || !proven ? walk_frames<true>(segment, state, python, watch, walk)
+                                       : walk_frames<false>(segment, state, python, watch, walk);
   if (!good) {
     walk->truncated = 1;
   }
@@ -572,7 +610,7 @@ void walk_python(gpuprof_segment* segment, const void* thread, bool careful, Pyt
   if (!proven && !careful) {
     if (!good) {
       walk->count = 0;
-      doubt(state);
+      doubt(python);
     } else if (walk->count != 0) {
       store_relaxed(&python_here.proven, 1U);
     }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "base/thread_state.h"
 #include "wire/wire.h"
 
 namespace gpuprof::injection {
@@ -36,9 +37,13 @@ struct PythonWalk {
   uint32_t truncated;  // 1: there are more frames than fit, or memory has invalid contents
 };
 
-// Walks the frames of `thread` (from python_thread()), and emits CODE records for new code objects. With `careful`, a
-// signal may have interrupted a change in the interpreter, so no read may fault.
-void walk_python(gpuprof_segment* segment, const void* thread, bool careful, PythonWalk* walk);
+// Walks the frames of `thread` (from python_thread()), and emits CODE records for new code objects. `state` is that of
+// the calling thread. With `careful`, a signal may have interrupted a change in the interpreter, so no read may fault.
+void walk_python(gpuprof_segment* segment, ThreadState& state, const void* thread, bool careful, PythonWalk* walk);
+
+// Returns whether a signal handler may call python_thread(). It may not if the interpreter's thread-local memory is
+// allocated at the first use. Call it on a thread that has never run Python. May take the loader's lock.
+bool is_python_safe_in_handlers();
 
 // Forgets which code objects were sent, for a new connection or a forked child, whose recorder has received none.
 void reset_python();

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/atomics.h"
+#include "base/thread_state.h"
 #include "python/python_memory.h"
 #include "wire/hash.h"
 #include "wire/python_layouts.h"
@@ -166,13 +167,13 @@ bool key_of_code(const PythonLayout& layout, uint64_t code, uint64_t* key) {
   return true;
 }
 
-uint32_t new_code(gpuprof_segment* segment, const PythonLayout& layout, const PythonMemory& memory, uint64_t code,
-                  uint64_t key);
+uint32_t new_code(gpuprof_segment* segment, ThreadState& state, const PythonLayout& layout, const PythonMemory& memory,
+                  uint64_t code, uint64_t key);
 
 // Returns the id of the code object at `code`, which a frame of this thread runs. Emits a CODE record unless this was
 // done before. Returns 0 if memory cannot be read.
 template <bool kCareful>
-uint32_t code_id(gpuprof_segment* segment, const PythonLayout& layout, uint64_t code) {
+uint32_t code_id(gpuprof_segment* segment, ThreadState& state, const PythonLayout& layout, uint64_t code) {
   uint64_t key = 0;
   if (!key_of_code<kCareful>(layout, code, &key)) {
     return 0;
@@ -188,7 +189,7 @@ uint32_t code_id(gpuprof_segment* segment, const PythonLayout& layout, uint64_t 
       }
     }
   }
-  return new_code(segment, layout, FrameMemory<kCareful>::any(), code, key);
+  return new_code(segment, state, layout, FrameMemory<kCareful>::any(), code, key);
 }
 
 void reset_code();

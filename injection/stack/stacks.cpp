@@ -132,8 +132,8 @@ void note_described(Memory& all, const Slot& slot, uint32_t index, uint32_t bit)
 }
 
 // Sends a description of a module in the stack's ring, because the recorder may read the process's mappings too late.
-bool describe_module_once(gpuprof_segment* segment, Memory& all, Slot& slot, uint32_t index) {
-  const uint32_t ring = 1U << (thread_state().ring_plus_one - 1);
+bool describe_module_once(gpuprof_segment* segment, ThreadState& thread, Memory& all, Slot& slot, uint32_t index) {
+  const uint32_t ring = 1U << (thread.ring_plus_one - 1);
   if ((described_in(all, slot, index) & (ring | kNotDescribable)) != 0) {
     return true;
   }
@@ -145,7 +145,7 @@ bool describe_module_once(gpuprof_segment* segment, Memory& all, Slot& slot, uin
   if (describe_known_module(index, record, path)) {
     record->header.type = GPUPROF_RECORD_MODULE;
     record->module = index;
-    if (!write_record(segment, &record->header, sizeof(gpuprof_module), path, record->path_bytes, false)) {
+    if (!write_record(segment, thread, &record->header, sizeof(gpuprof_module), path, record->path_bytes, false)) {
       return false;
     }
     done = ring;
@@ -161,8 +161,8 @@ uint64_t inside_of(const NativeFrame& frame) {
 }
 
 // Collects the numbers of a stack's modules and describes the modules. Returns false if this failed.
-bool describe_modules_once(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeWalk& native,
-                           uint64_t* numbers, uint32_t* count) {
+bool describe_modules_once(gpuprof_segment* segment, ThreadState& thread, Memory& all, Slot& slot,
+                           const NativeWalk& native, uint64_t* numbers, uint32_t* count) {
   uint32_t last = 0;
   for (uint32_t i = 0; i < native.count && *count < GPUPROF_STACK_MAX_MODULES; ++i) {
     const uint32_t index = module_of_address(slot.memory, inside_of(native.frames[i])).index;
@@ -174,7 +174,7 @@ bool describe_modules_once(gpuprof_segment* segment, Memory& all, Slot& slot, co
     if (known) {
       continue;
     }
-    if (!describe_module_once(segment, all, slot, index)) {
+    if (!describe_module_once(segment, thread, all, slot, index)) {
       return false;
     }
     if ((described_in(all, slot, index) & kNotDescribable) == 0) {
@@ -201,15 +201,15 @@ struct Taken {
   uint32_t flags;
 };
 
-Taken merge(gpuprof_segment* segment, const void* python, const NativeWalk& native, Slot& slot) {
+Taken merge(gpuprof_segment* segment, ThreadState& thread, const void* python, const NativeWalk& native, Slot& slot) {
   PythonWalk frames = {slot.python, GPUPROF_STACK_MAX_WORDS, 0, 0};
   uint32_t flags = native.truncated != 0 ? GPUPROF_STACK_TRUNCATED : 0;
   MergeInput input = {native.frames, native.count, slot.python, 0, native.sp, 0, 0};
   const gpuprof_python_layout layout = python_layout();
   if (python != nullptr) {
     // Frames that were not walked may include a signal frame.
-    const bool careful = native.in_signal != 0 || native.truncated != 0;
-    walk_python(segment, python, careful, &frames);
+    const bool careful = native.in_signal != 0 || native.truncated != 0 || thread.in_handler != 0;
+    walk_python(segment, thread, python, careful, &frames);
   }
   input.python_count = frames.count;
   input.eval_begin = layout.eval_begin;
@@ -223,10 +223,10 @@ Taken merge(gpuprof_segment* segment, const void* python, const NativeWalk& nati
   return {merged.count, flags | (merged.complete ? 0 : GPUPROF_STACK_TRUNCATED)};
 }
 
-bool send_stack(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeWalk& native, const Taken& taken,
-                uint64_t id) {
+bool send_stack(gpuprof_segment* segment, ThreadState& thread, Memory& all, Slot& slot, const NativeWalk& native,
+                const Taken& taken, uint64_t id) {
   uint32_t modules = 0;
-  if (!describe_modules_once(segment, all, slot, native, slot.words + taken.count, &modules)) {
+  if (!describe_modules_once(segment, thread, all, slot, native, slot.words + taken.count, &modules)) {
     return false;
   }
   alignas(gpuprof_stack) uint8_t head[sizeof(gpuprof_stack)] = {};
@@ -236,14 +236,15 @@ bool send_stack(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeW
   record->count = taken.count;
   record->flags = static_cast<uint16_t>(taken.flags);
   record->modules = static_cast<uint16_t>(modules);
-  return write_record(segment, &record->header, sizeof(gpuprof_stack), reinterpret_cast<const char*>(slot.words),
-                      (size_t{taken.count} + modules) * sizeof(uint64_t), false);
+  return write_record(segment, thread, &record->header, sizeof(gpuprof_stack),
+                      reinterpret_cast<const char*>(slot.words), (size_t{taken.count} + modules) * sizeof(uint64_t),
+                      false);
 }
 
 // Returns the stack's id, and sends the stack if needed. Different sources, such as parent and child, have different
 // ids.
-uint64_t intern(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeWalk& native, const Taken& taken,
-                bool* sent) {
+uint64_t intern(gpuprof_segment* segment, ThreadState& thread, Memory& all, Slot& slot, const NativeWalk& native,
+                const Taken& taken, bool* sent) {
   uint64_t seed = uint64_t{segment->source_id} << 32U | taken.flags;
   if (load_relaxed(&modules_replaced) != 0) {
     seed ^= hash_replaced(slot.memory, native);
@@ -253,7 +254,7 @@ uint64_t intern(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeW
   const uint64_t key = id ^ slot.epoch * GPUPROF_HASH_MULTIPLIER;
   *sent = was_sent(set, key);
   if (!*sent) {
-    *sent = send_stack(segment, all, slot, native, taken, id);
+    *sent = send_stack(segment, thread, all, slot, native, taken, id);
     if (*sent) {
       note_sent(set, key, &slot.victim);
     }
@@ -263,7 +264,12 @@ uint64_t intern(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeW
 
 }  // namespace
 
-uint64_t take_stack(gpuprof_segment* segment, ThreadState& thread, const void* python) {
+namespace {
+
+// `context`: the registers of the interrupted code, or null to walk from the caller. Inlined, so that gpuprof's frames
+// on the stack do not depend on the kind of walk.
+__attribute__((always_inline)) inline uint64_t take(gpuprof_segment* segment, ThreadState& thread, const void* python,
+                                                    const void* context) {
   Memory* all = map_once(&memory);  // a local copy: a fork in a signal handler resets `memory`
   const auto sp = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   Slot* slot = claim_slot(all, thread, sp);
@@ -274,14 +280,30 @@ uint64_t take_stack(gpuprof_segment* segment, ThreadState& thread, const void* p
     native.frames = slot->native;
     native.capacity = GPUPROF_STACK_MAX_WORDS;
     native.memory = &slot->memory;
-    native.own = own_stack(thread, sp, slot->memory.window, sizeof(slot->memory.window));
-    walk_native(&native);
+    const uint64_t walked_sp = context != nullptr ? interrupted_sp(context) : sp;
+    native.own = own_stack(thread, walked_sp, slot->memory.window, sizeof(slot->memory.window));
+    if (context != nullptr) {
+      walk_interrupted(&native, context);
+    } else {
+      walk_native(&native);
+    }
     if (native.count != 0) {
-      id = intern(segment, *all, *slot, native, merge(segment, python, native, *slot), &sent);
+      id = intern(segment, thread, *all, *slot, native, merge(segment, thread, python, native, *slot), &sent);
     }
     store_release(&slot->busy, 0U);
   }
   return sent ? id : 0;
+}
+
+}  // namespace
+
+uint64_t take_stack(gpuprof_segment* segment, ThreadState& thread, const void* python) {
+  return take(segment, thread, python, nullptr);
+}
+
+uint64_t take_interrupted_stack(gpuprof_segment* segment, ThreadState& thread, const void* python,
+                                const void* context) {
+  return take(segment, thread, python, context);
 }
 
 // Keeps the slots: walks of the previous connection may not have finished.

@@ -44,7 +44,7 @@ std::string error_of(const std::string& line) {
 }
 
 const char* const kSmall =
-    "GPUPROF;3.4\n"
+    "GPUPROF;3.5\n"
     "META;command;./app\\x3b ls\n"
     "STRING;1;main\n"
     "STRING;2;app\n"
@@ -134,13 +134,13 @@ TEST_CASE("fields are parsed into the right members") {
   CHECK(index(place.as<GpuPlace>().instruction) == 5);
   REQUIRE(place.as<GpuPlace>().frames.size() == 2);
   CHECK(index(place.as<GpuPlace>().frames[1]) == 7);
-  const Only counted("GPUPROF;3.4\nGPU_COUNT;1;2;3;4;5\n");
+  const Only counted("GPUPROF;3.5\nGPU_COUNT;1;2;3;4;5\n");
   CHECK(index(counted.as<GpuCount>().process) == 1);
   CHECK(index(counted.as<GpuCount>().device) == 2);
   CHECK(index(counted.as<GpuCount>().place) == 3);
   CHECK(index(counted.as<GpuCount>().name) == 4);
   CHECK(counted.as<GpuCount>().value == 5);
-  const Only instruction("GPUPROF;3.4\nGPU_INSTRUCTION;1;2;3;4\n");
+  const Only instruction("GPUPROF;3.5\nGPU_INSTRUCTION;1;2;3;4\n");
   CHECK(index(instruction.as<GpuInstruction>().place) == 1);
   CHECK(index(instruction.as<GpuInstruction>().text) == 2);
   CHECK(index(instruction.as<GpuInstruction>().waits_for) == 3);
@@ -251,9 +251,9 @@ TEST_CASE("every prefix of a profile is readable") {
 TEST_CASE("supported format versions are read, other versions rejected") {
   CHECK(first_error("GPUPROF;3.0\n").empty());
   CHECK(first_error("GPUPROF;3.7\nFUTURE;1;2\n").empty());
-  CHECK(first_error("GPUPROF;4.1\n") == "p.txt:1: the profile has format version 4.1, this gpuprof reads up to 3.4");
+  CHECK(first_error("GPUPROF;4.1\n") == "p.txt:1: the profile has format version 4.1, this gpuprof reads up to 3.5");
   CHECK(first_error("GPUPROF;999999.0\n") ==
-        "p.txt:1: the profile has format version 999999.0, this gpuprof reads up to 3.4");
+        "p.txt:1: the profile has format version 999999.0, this gpuprof reads up to 3.5");
   for (const std::string old : {"1.0", "2.1"}) {
     const auto refused = open_text("GPUPROF;" + old + "\n");
     REQUIRE_FALSE(refused);
@@ -269,7 +269,7 @@ TEST_CASE("supported format versions are read, other versions rejected") {
 }
 
 TEST_CASE("unknown kinds are skipped and counted") {
-  auto reader = open_text("GPUPROF;3.4\nNEW_KIND;1;x\nNEW2\nSTRING;1;a\n");
+  auto reader = open_text("GPUPROF;3.5\nNEW_KIND;1;x\nNEW2\nSTRING;1;a\n");
   REQUIRE(reader);
   for (;;) {
     auto next = reader->next();

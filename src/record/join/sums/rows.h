@@ -59,6 +59,7 @@ class Rows {
   RowValue& row(uint64_t ns, profile::WorkId work);
   void add_queue_time(const WorkEvent& event, RowValue& value);
   void share_time(const WorkEvent& event, const WorkKey& key, profile::WorkId work, uint32_t pid);
+  profile::WorkId unexplained(const WorkKey& key);
   void add_event(const WorkEvent& event, profile::WorkId work);
 
   JoinContext& join_;
