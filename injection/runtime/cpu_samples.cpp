@@ -37,6 +37,7 @@ constexpr uint32_t kFirstChecks = 10;
 // The kernel looks at CPU-time timers only at its ticks, of which there are at least 100 per second.
 constexpr uint64_t kLongestTickNs = 10'000'000;
 constexpr uint32_t kMaxThreads = 4096;
+constexpr char kNote[] = "note.cpu_samples";
 
 struct SampledThread {
   ThreadState state;  // with in_handler; tid 0: the slot is free
@@ -283,7 +284,7 @@ bool poll_threads() {
   const bool wanted = segment != nullptr && (control() & GPUPROF_CONTROL_ENABLED) != 0 && !recorder_silent();
   if (runs && wanted && (sigaction(sampling.signal, nullptr, &now) != 0 || !is_ours(now))) {
     disarm_all();
-    meta("cpu_samples.end", "the program uses the signal of the samples");
+    meta(kNote, "the CPU samples ended early, because the program has taken their signal");
     sampling.pid = 0;
   } else if (runs && wanted) {
     look_at_threads(segment->cpu_period_ns);
@@ -323,8 +324,8 @@ void start_cpu_samples() {
     sampling.signal = take_signal();
     sampling.pid = sampling.signal != 0 && start_thread(run) ? getpid() : 0;
     if (sampling.pid == 0) {
-      meta("cpu_samples.end", sampling.signal == 0 ? "the program uses all real-time signals"
-                                                   : "no thread could be started in the target");
+      meta(kNote, sampling.signal == 0 ? "no CPU samples: the program uses all real-time signals"
+                                       : "no CPU samples: no thread could be started in the program");
     }
   }
   pthread_mutex_unlock(&sampling.mutex);
@@ -348,7 +349,10 @@ void stop_cpu_samples() {
   disarm_all();
   sampling.pid = 0;
   if (sampling.not_sampled != 0) {
-    meta("cpu_samples.threads_without_timer", sampling.not_sampled);
+    char text[80];
+    snprintf(text, sizeof(text), "%u threads have no CPU samples: Linux gave no timer (ulimit -i)",
+             sampling.not_sampled);
+    meta(kNote, text);
   }
   pthread_mutex_unlock(&sampling.mutex);
 }

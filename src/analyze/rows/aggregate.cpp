@@ -479,6 +479,7 @@ class Aggregator {
       return "the sum of the values in all SHARE and IDLE records up to this one exceeds 64 bits";
     }
     result_.idle_ns = idle;
+    count_explained(r);
     if (is_outside(r.slice)) {
       outside_.idle_ns += r.ns;
       return std::nullopt;
@@ -495,6 +496,14 @@ class Aggregator {
       result_.idle[known->second].ns += r.ns;
     }
     return std::nullopt;
+  }
+
+  void count_explained(const p::Idle& r) {
+    const p::Work* const work = result_.tables.work(r.work);
+    if (work != nullptr && (work->op == p::Op::cpu || work->op == p::Op::off_cpu)) {
+      const bool is_explained = work->op == p::Op::cpu || index(work->name) != 0;
+      (is_explained ? result_.info.idle_explained_ns : result_.info.idle_not_sampled_ns) += r.ns;
+    }
   }
 
   Reason keep(const p::Weighted& r) {

@@ -2,6 +2,7 @@
 """Tests `record --cpu`: what threads compute, and why a device is idle, of programs that know both."""
 
 import collections
+import json
 import os
 import re
 
@@ -70,9 +71,27 @@ class CpuSamples(rig.RuntimeTest):
         run = self.run_command([rig.GPUPROF, "record", "--cpu=1000", "-o", self.profile_path, "--", GUEST])
         self.assertEqual(run.returncode, 0, run.stderr.decode())
         self.assertEqual(run.stdout.decode(), plain.stdout.decode())
-        samples = sum(numbers[0] for work, numbers in rig.Profile(self.profile_path).measured("HOST")
-                      if work.op == "cpu")
+        profile = rig.Profile(self.profile_path)
+        notes = [values for key, values in profile.meta().items() if key.endswith(".note.cpu_samples")]
+        self.assertEqual(notes, [["the CPU samples ended early, because the program has taken their signal"]])
+        samples = sum(numbers[0] for work, numbers in profile.measured("HOST") if work.op == "cpu")
         self.assertGreater(samples, 100, "the program was hardly sampled")
+
+    @rig.requires("opencl", f"program:{PHASES}")
+    def test_report_names_the_reasons_and_what_is_not_sampled(self):
+        profile, _ = self.record_phases([PHASES, "--rounds", "3"])
+        text = " ".join(self.gpuprof("report", "--full", self.profile_path).split())
+        self.assertRegex(text, r"while idle: .*% on CPU in .*compute_in_a")
+        self.assertRegex(text, r"[\d.]+% sleeps")
+        self.assertRegex(text, r"idle time: [\d.]+% of .* is not explained by CPU samples")
+        causes = json.loads(self.gpuprof("report", "--json", self.profile_path))["idle_causes"]
+        self.assertEqual(sum(cause["ns"] for cause in causes), sum(int(row[3]) for row in profile.of("IDLE")))
+
+    @rig.requires("opencl", f"program:{PHASES}")
+    def test_options_that_exclude_each_other(self):
+        for options in (["--stacks", "fp"], ["--stacks", "none"], ["--max-overhead", "2"], ["--cpu=0"], ["--cpu=x"]):
+            run = self.run_command([rig.GPUPROF, "record", "--cpu", *options, "--", PHASES])
+            self.assertEqual(run.returncode, 2, options)
 
     @rig.requires("opencl", f"program:{PHASES}")
     def test_without_the_option_idle_time_belongs_to_the_next_launch(self):

@@ -13,7 +13,9 @@
 #include <csetjmp>
 #include <csignal>
 #include <cstring>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "setup.h"
 
@@ -127,6 +129,24 @@ void read_all_signals(int* own, int* foreign) {
   close(signals);
 }
 
+// Allocates in threads that never launch: a signal may come at any instruction of the allocator.
+void use_memory() {
+  for (int round = 0; round < 10; ++round) {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; ++i) {
+      threads.emplace_back([] {
+        const auto end = Clock::now() + milliseconds(100);
+        while (Clock::now() < end) {
+          std::vector<std::string> texts(1000, std::string(200, 'x'));
+        }
+      });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+  }
+}
+
 int count_good_children() {
   int good = 0;
   for (int i = 0; i < 6; ++i) {
@@ -142,6 +162,24 @@ int count_good_children() {
     good += waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 3 ? 1 : 0;
   }
   return good;
+}
+
+// Gives each real-time signal a handler, as a program may that uses them all. Returns how often the handlers ran, at
+// most once for a signal that was on its way.
+std::atomic<int> foreign_signals = 0;
+
+void on_foreign(int) {
+  ++foreign_signals;
+}
+
+int take_all_signals() {
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) {
+    handle(signal, on_foreign, SA_RESTART);
+  }
+  compute(milliseconds(300));  // a profiler needs some time to notice
+  foreign_signals = 0;
+  compute(milliseconds(500));
+  return foreign_signals;
 }
 
 int count_handlers() {
@@ -171,7 +209,10 @@ int main() {
   std::thread reader(read_all_signals, &own, &foreign);
   reader.join();
   std::printf("signals %d, foreign %d\n", own, foreign);
+  use_memory();
+  std::printf("allocated\n");
   std::printf("children %d\n", count_good_children());
+  std::printf("foreign signals %d\n", take_all_signals());
   check(clReleaseKernel(kernel), "clReleaseKernel");
   close_session(session);
   return 0;
