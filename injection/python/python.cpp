@@ -330,7 +330,7 @@ class FrameWalk {
  public:
   using Memory = FrameMemory<kCareful>;
 
-  explicit FrameWalk(const PythonLayout& layout) : layout_(layout) {}
+  FrameWalk(const PythonLayout& layout, const FrameMemory<kCareful>& memory) : layout_(layout), memory_(memory) {}
 
   // Returns false if the thread's frames cannot be found.
   bool begin(uint64_t thread) {
@@ -358,7 +358,7 @@ class FrameWalk {
     const gpuprof_python_layout& wire = layout_.wire;
     uint8_t mark = 0;
     *boundary = 0;
-    if (wire.boundary != GPUPROF_PYTHON_EACH && !Memory::load(frame_ + wire.frame_boundary, &mark)) {
+    if (wire.boundary != GPUPROF_PYTHON_EACH && !memory_.load(frame_ + wire.frame_boundary, &mark)) {
       return Kind::bad;
     }
     if (wire.boundary == GPUPROF_PYTHON_SHIM && mark >= wire.shim_owner) {
@@ -383,19 +383,19 @@ class FrameWalk {
 
  private:
   // Loads a pointer to an object, or a null pointer.
-  static bool load_pointer(uint64_t address, uint64_t* to) {
-    return Memory::load(address, to) && (Memory::is_object(*to) || *to == 0);
+  bool load_pointer(uint64_t address, uint64_t* to) const {
+    return memory_.load(address, to) && (Memory::is_object(*to) || *to == 0);
   }
 
   Kind read_frame(uint64_t* code, uint32_t* offset) const {
     const gpuprof_python_layout& wire = layout_.wire;
     constexpr uint64_t kTags = 7;
     uint64_t type = 0;
-    if (!Memory::load(frame_ + wire.frame_code, code)) {
+    if (!memory_.load(frame_ + wire.frame_code, code)) {
       return Kind::bad;
     }
     *code &= wire.code_tagged != 0 ? ~kTags : ~uint64_t{0};
-    if (!Memory::is_object(*code) || !Memory::load(*code + wire.code_type_field, &type)) {
+    if (!Memory::is_object(*code) || !memory_.load(*code + wire.code_type_field, &type)) {
       return Kind::bad;
     }
     if (type != wire.code_type) {
@@ -407,7 +407,7 @@ class FrameWalk {
 
   Kind read_index(uint32_t* offset) const {
     int32_t index = 0;
-    if (!Memory::load(frame_ + layout_.wire.frame_instruction, &index)) {
+    if (!memory_.load(frame_ + layout_.wire.frame_instruction, &index)) {
       return Kind::bad;
     }
     *offset = index < 0 ? kBeforeFirst : static_cast<uint32_t>(index) * layout_.wire.instruction_unit;
@@ -419,8 +419,8 @@ class FrameWalk {
     uint64_t instruction = 0;
     uint8_t owner = 0;
     int32_t first = 0;
-    if (!Memory::load(frame_ + wire.frame_instruction, &instruction) ||
-        !Memory::load(frame_ + wire.frame_owner, &owner) || !Memory::load(code + wire.code_first_traceable, &first)) {
+    if (!memory_.load(frame_ + wire.frame_instruction, &instruction) ||
+        !memory_.load(frame_ + wire.frame_owner, &owner) || !memory_.load(code + wire.code_first_traceable, &first)) {
       return Kind::bad;
     }
     const auto bytes = static_cast<int64_t>(instruction - (code + wire.code_start));
@@ -436,6 +436,7 @@ class FrameWalk {
   }
 
   const PythonLayout& layout_;
+  FrameMemory<kCareful> memory_;
   uint64_t frame_ = 0;  // 0, or an address that has passed is_object(), like cframe_
   uint64_t cframe_ = 0;
 };
@@ -470,7 +471,8 @@ bool walk_frames(gpuprof_segment* segment, ThreadState& state, uint64_t thread, 
                  PythonWalk* walk) {
   // A local copy, so that the compiler need not reload it after each store.
   const PythonLayout layout = python_here.layout;
-  FrameWalk<kCareful> frames(layout);
+  const FrameMemory<kCareful> memory = {walk->pieces};
+  FrameWalk<kCareful> frames(layout, memory);
   if (!is_this_thread(layout, FrameMemory<kCareful>::any(), thread) || !frames.begin(thread) || watch.ended()) {
     return false;
   }
@@ -491,7 +493,7 @@ bool walk_frames(gpuprof_segment* segment, ThreadState& state, uint64_t thread, 
         walk->truncated = 1;
         break;
       }
-      const uint32_t id = code_id<kCareful>(segment, state, layout, code);
+      const uint32_t id = code_id<kCareful>(segment, state, layout, code, memory);
       if (id == 0) {
         good = false;
         break;

@@ -30,11 +30,14 @@ struct PythonFrame {
   uint64_t boundary;
 };
 
+class CarefulPieces;
+
 struct PythonWalk {
   PythonFrame* frames;  // array of `capacity` frames, innermost first
   uint32_t capacity;
   uint32_t count;
-  uint32_t truncated;  // 1: there are more frames than fit, or memory has invalid contents
+  uint32_t truncated;               // 1: there are more frames than fit, or memory has invalid contents
+  CarefulPieces* pieces = nullptr;  // makes a careful walk cheaper; null: not used
 };
 
 // Walks the frames of `thread` (from python_thread()), and emits CODE records for new code objects. `state` is that of

@@ -9,6 +9,7 @@
 #include "base/map_once.h"
 #include "ipc/ring.h"
 #include "python/python.h"
+#include "python/python_memory.h"
 #include "stack/native_walk.h"
 #include "stack/rule_cache.h"
 #include "stack/stack_merge.h"
@@ -32,6 +33,7 @@ struct alignas(4096) Slot {
   WalkMemory memory;
   NativeFrame native[GPUPROF_STACK_MAX_WORDS];
   PythonFrame python[GPUPROF_STACK_MAX_WORDS];
+  CarefulPieces pieces;
   uint64_t words[GPUPROF_STACK_MAX_WORDS + GPUPROF_STACK_MAX_MODULES];
 };
 
@@ -209,6 +211,10 @@ Taken merge(gpuprof_segment* segment, ThreadState& thread, const void* python, c
   if (python != nullptr) {
     // Frames that were not walked may include a signal frame.
     const bool careful = native.in_signal != 0 || native.truncated != 0 || thread.in_handler != 0;
+    if (careful) {
+      slot.pieces.clear();
+      frames.pieces = &slot.pieces;
+    }
     walk_python(segment, thread, python, careful, &frames);
   }
   input.python_count = frames.count;

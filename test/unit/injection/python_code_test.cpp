@@ -411,6 +411,32 @@ TEST_CASE("a signal handler gets an id for a code object whose table another cod
   CHECK(reader.segment.codes().size() == 1);
 }
 
+TEST_CASE("a careful walk that copies memory in pieces sees the same as one that reads each field") {
+  const auto pieces = std::make_unique<CarefulPieces>();
+  for (const uint32_t version : kVersions) {
+    Reader reader(version, true);
+    pieces->clear();
+    for (const char32_t* name : {U"first", U"second", U"a name that is longer than a word"}) {
+      const uint64_t code = reader.code_named(name);
+      const uint32_t id = reader.id_of(code);
+      const FrameMemory<true> memory = {pieces.get()};
+      CHECK(code_id<true>(reader.segment.get(), thread_state(), reader.objects.layout(), code, memory) == id);
+    }
+  }
+  std::vector<uint8_t> bytes(20000);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<uint8_t>(i * 31 >> 3U);
+  }
+  for (size_t at = 0; at + 8 <= bytes.size(); at += 7) {
+    uint64_t copy = 0;
+    REQUIRE(pieces->load(reinterpret_cast<uint64_t>(bytes.data()) + at, &copy, sizeof(copy)));
+    REQUIRE(std::memcmp(&copy, bytes.data() + at, sizeof(copy)) == 0);
+  }
+  uint64_t copy = 0;
+  CHECK(!pieces->load(4096, &copy, sizeof(copy)));
+  CHECK(!pieces->load(4096 + 1020, &copy, sizeof(copy)));
+}
+
 // The beginning of _Py_DebugOffsets of 3.13. Fields that a walk does not need are 0.
 std::vector<uint64_t> described() {
   std::vector<uint64_t> numbers(100);
