@@ -26,7 +26,12 @@ struct batch {
   __u64 since_ns;
   __u32 listed;
   __u32 reads;
-  __u32 words[GPUPROF_BATCH_WINDOW]; /* one command; stored here because the BPF stack is too small */
+  /* i915: 1: the driver may still change addresses in the batch, so kernels may be missing or wrong */
+  __u32 relocated;
+  __u32 pad;
+  /* The first dwords of one command. They are stored here because the BPF stack is too small. The second half is for
+   * the verifier, which cannot see that the parts of a window in two pages fit into the first half. */
+  __u32 words[2 * GPUPROF_BATCH_WINDOW];
 };
 /* A thread must change a slot's state to DEFERRED_BUSY before it accesses the slot's batch. It then owns the slot. */
 enum deferred_state { DEFERRED_FREE = 0, DEFERRED_BUSY = 1, DEFERRED_WAITS = 2 };
@@ -128,20 +133,41 @@ struct batch_context {
   struct batch* batch;
 };
 
+/* Reads the window at a GPU address. Returns the number of dwords that could be read. Pages that follow each other in
+ * the VM may be anywhere in the process. */
+static __always_inline __u32 read_window(struct batch* batch, __u64 address) {
+  __u32 bytes = sizeof(batch->words) / 2;
+  __u32 in_page = (1u << PAGE_BITS) - ((__u32)address & ((1u << PAGE_BITS) - 1));
+  __u32 first = in_page < bytes ? in_page : bytes;
+  __builtin_memset(batch->words, 0, sizeof(batch->words));
+  __u64 from = address_in_process(batch, address);
+  barrier_var(first);
+  if (!from || first > bytes || bpf_probe_read_user(batch->words, first, (const void*)from) != 0) {
+    return 0;
+  }
+  __u32 rest = bytes - first;
+  if (!rest) {
+    return bytes / 4;
+  }
+  from = address_in_process(batch, address + first);
+  barrier_var(rest);
+  barrier_var(first);
+  if (!from || rest > bytes || first > bytes ||
+      bpf_probe_read_user((char*)batch->words + first, rest, (const void*)from) != 0) {
+    return first / 4;
+  }
+  return bytes / 4;
+}
+
 static long scan_command(__u32 index, struct batch_context* context) {
   struct batch* batch = context->batch;
   struct gpuprof_batch_scan* scan = &batch->scan;
-  __u32* words = batch->words;
-  __builtin_memset(batch->words, 0, sizeof(batch->words));
-  __u64 from = address_in_process(batch, gpuprof_batch_next(scan));
-  /* Near the end of the mapped memory, fewer words than batch->words holds may be readable. */
-  if (!from || (bpf_probe_read_user(words, sizeof(batch->words), (const void*)from) != 0 &&
-                bpf_probe_read_user(words, 3 * sizeof(words[0]), (const void*)from) != 0 &&
-                bpf_probe_read_user(words, sizeof(words[0]), (const void*)from) != 0)) {
+  __u32 count = read_window(batch, gpuprof_batch_next(scan));
+  if (count) {
+    gpuprof_batch_step(scan, batch->words, count);
+  } else {
     gpuprof_batch_unreadable(scan);
-    return scan->state != GPUPROF_BATCH_RUNS;
   }
-  gpuprof_batch_step(scan, words);
   return scan->state != GPUPROF_BATCH_RUNS;
 }
 
@@ -164,13 +190,17 @@ static __noinline int read_batch(struct batch* batch) {
   if (batch->scan.dynamic && (!dynamic || *dynamic != batch->scan.dynamic)) {
     bpf_map_update_elem(&dynamic_bases, &queue, &batch->scan.dynamic, BPF_ANY);
   }
-  int written = batch->scan.state != GPUPROF_BATCH_UNWRITTEN;
+  if (batch->relocated && batch->scan.state == GPUPROF_BATCH_ENDED) {
+    batch->scan.state = GPUPROF_BATCH_CUT;
+  }
+  int written = batch->scan.state != GPUPROF_BATCH_UNWRITTEN && batch->scan.state != GPUPROF_BATCH_UNKNOWN;
   if (!written && batch->reads > 0 && batch->reads < MAX_READS) {
     return 0; /* the first read has already sent the incomplete batch */
   }
   batch->event.base = batch->scan.base;
   batch->event.state = batch->scan.state;
   batch->event.count = batch->scan.count;
+  batch->event.unknown = batch->scan.unknown;
   __builtin_memcpy(batch->event.starts, batch->scan.starts, sizeof(batch->event.starts));
   if (bpf_ringbuf_output(&events, &batch->event, sizeof(batch->event), BPF_RB_NO_WAKEUP) != 0) {
     if (batch->list) {
@@ -274,7 +304,7 @@ struct handed {
   __u32 listed;
   __u32 vm;
   __u32 queue;
-  __u32 pad;
+  __u32 relocated;
 };
 
 /* Reads a submitted batch. Returns the id of its event; 0: not read. Call it in the submitting thread's context. */
@@ -300,10 +330,11 @@ static __always_inline __u64 take_batch(const struct handed* handed) {
   batch->address = handed->address;
   batch->list = handed->list;
   batch->listed = handed->listed;
+  batch->relocated = handed->relocated;
   int finished = read_batch(batch);
   if (!finished && !batch->list) {
     defer(batch);
-  } else if (!finished && batch->scan.state == GPUPROF_BATCH_UNWRITTEN) {
+  } else if (!finished && batch->scan.state != GPUPROF_BATCH_ENDED && batch->scan.state != GPUPROF_BATCH_CUT) {
     count_job(GPUPROF_DRM_GIVEN_UP); /* i915 batches are not deferred, because they must be complete when submitted */
   }
   __u64 id = batch->event.id;

@@ -204,14 +204,14 @@ static __always_inline void on_queued(void* ctx, const struct dma_fence* fence, 
   bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
 
-static __always_inline void tell(__u32 type, const struct job_key* key, __u64 now, int error) {
+static __always_inline void tell(__u32 type, const struct job_key* key, __u64 now, __u32 end) {
   struct gpuprof_drm_job* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
   if (!event) {
     count_job(GPUPROF_DRM_LOST_TIMES); /* The recorder then counts the job as a job without times. */
     return;
   }
   event->type = type;
-  event->failed = error != 0;
+  event->end = end;
   event->context = key->context;
   event->seqno = key->seqno;
   event->time_ns = now;
@@ -226,11 +226,12 @@ static __always_inline void on_run(const struct dma_fence* fence) {
   }
 }
 
-static __always_inline void on_done(const struct dma_fence* fence) {
+/* `if_good`: how the job ended unless the fence has an error. */
+static __always_inline void on_done(const struct dma_fence* fence, __u32 if_good) {
   __u64 now = bpf_ktime_get_ns();
   struct job_key key = key_of(fence);
   if (bpf_map_delete_elem(&followed, &key) == 0) {
-    tell(GPUPROF_DRM_DONE, &key, now, BPF_CORE_READ(fence, error));
+    tell(GPUPROF_DRM_DONE, &key, now, BPF_CORE_READ(fence, error) ? GPUPROF_DRM_FAILED : if_good);
   }
 }
 
@@ -260,9 +261,11 @@ int on_scheduler_run(struct bpf_raw_tracepoint_args* ctx) {
   return 0;
 }
 
+/* Runs before the job's fence is signaled, and only for jobs that were given to the driver. */
 SEC("raw_tp")
 int on_scheduler_done(struct bpf_raw_tracepoint_args* ctx) {
-  on_done(&((const struct drm_sched_fence*)ctx->args[0])->finished);
+  const struct drm_sched_fence* fence = (const struct drm_sched_fence*)ctx->args[0];
+  on_done(&fence->finished, BPF_CORE_READ(fence, parent) ? GPUPROF_DRM_FINISHED : GPUPROF_DRM_NO_FENCE);
   return 0;
 }
 
@@ -270,7 +273,7 @@ int on_scheduler_done(struct bpf_raw_tracepoint_args* ctx) {
  * program ends such jobs, too. */
 SEC("raw_tp")
 int on_fence_signaled(struct bpf_raw_tracepoint_args* ctx) {
-  on_done((const struct dma_fence*)ctx->args[0]);
+  on_done((const struct dma_fence*)ctx->args[0], GPUPROF_DRM_FINISHED);
   return 0;
 }
 

@@ -29,14 +29,22 @@ struct exec_queue_key {
   __u64 queue;
 };
 
-/* The VM of each exec queue that was created during the recording. The kernel may reuse the address of a closed
- * file. Then the new file's queues replace the old entries. */
+struct exec_queue {
+  __u32 vm;
+  __u32 has_kernels; /* 0: the queue's engine runs no kernels */
+};
+
+/* Engine classes of xe's interface, xe_drm.h: render and compute engines run kernels, copy and video engines do not. */
+enum { XE_RENDER = 0, XE_COMPUTE = 4 };
+
+/* Each exec queue that was created during the recording. The kernel may reuse the address of a closed file. Then the
+ * new file's queues replace the old entries. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 16384);
   __type(key, struct exec_queue_key);
-  __type(value, __u32);
-} vms SEC(".maps");
+  __type(value, struct exec_queue);
+} exec_queues SEC(".maps");
 
 /* The fence context of each exec queue's jobs, learned from the last exec ioctl for that queue. If a job with
  * another fence context is queued during an exec ioctl, it is one of the driver's own jobs. */
@@ -90,9 +98,14 @@ int on_xe_exec(__u64* ctx) {
   struct gpuprof_drm_submission submission = {.kind = GPUPROF_DRM_EXEC_QUEUE};
   submission.id = BPF_CORE_READ(exec, exec_queue_id);
   struct exec_queue_key key = {ctx[2], submission.id};
-  __u32* vm = bpf_map_lookup_elem(&vms, &key);
-  submission.vm = vm ? *vm : 0;
-  if (config.batches) {
+  const struct exec_queue* queue = bpf_map_lookup_elem(&exec_queues, &key);
+  submission.vm = queue ? queue->vm : 0;
+  if (is_recorded()) {
+    __u64 file = ctx[2];
+    __u8 one = 1;
+    bpf_map_update_elem(&submitted_files, &file, &one, BPF_ANY);
+  }
+  if (config.batches && (!queue || queue->has_kernels)) {
     submission.batch = take_xe_batch(number_of(ctx[2]), submission.vm, submission.id, exec);
   }
   begin_submission((const struct drm_file*)ctx[2], &submission);
@@ -111,8 +124,10 @@ int on_xe_queue_created(__u64* ctx) {
     return 0;
   }
   struct exec_queue_key key = {ctx[2], BPF_CORE_READ(create, exec_queue_id)};
-  __u32 vm = BPF_CORE_READ(create, vm_id);
-  bpf_map_update_elem(&vms, &key, &vm, BPF_ANY);
+  __u16 engine = XE_RENDER;
+  bpf_probe_read_user(&engine, sizeof(engine), (const void*)BPF_CORE_READ(create, instances));
+  struct exec_queue queue = {BPF_CORE_READ(create, vm_id), engine == XE_RENDER || engine == XE_COMPUTE};
+  bpf_map_update_elem(&exec_queues, &key, &queue, BPF_ANY);
   bpf_map_delete_elem(&queue_contexts, &key);
   return 0;
 }

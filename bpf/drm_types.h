@@ -29,7 +29,8 @@ struct drm_gpu_scheduler {
 
 struct drm_sched_fence {
   struct dma_fence finished;
-  __u64 drm_client_id; /* since Linux 6.17 */
+  struct dma_fence* parent; /* fence of the hardware; null if the driver returned none */
+  __u64 drm_client_id;      /* since Linux 6.17 */
 } __attribute__((preserve_access_index));
 
 struct drm_sched_job {
@@ -53,6 +54,7 @@ struct drm_xe_exec {
 struct drm_xe_exec_queue_create {
   __u32 vm_id;
   __u32 exec_queue_id;
+  __u64 instances; /* address of the engines; each begins with its class, 16 bits */
 } __attribute__((preserve_access_index));
 
 struct drm_i915_gem_execbuffer2 {

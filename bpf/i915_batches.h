@@ -15,6 +15,7 @@ struct i915_exec {
   __u64 context;
 };
 #define I915_BATCH_IS_FIRST (1ull << 18) /* the batch is the call's first object; without this flag, the last */
+#define I915_NO_RELOCATION (1ull << 11)  /* the addresses in the batch are those of the objects */
 struct i915_mmap_offset {
   __u32 object;
   __u32 pad;
@@ -164,7 +165,9 @@ static __always_inline __u64 take_i915_batch(__u64 file, __u32 context, const vo
   }
   __u32 which = asked.flags & I915_BATCH_IS_FIRST ? 0 : asked.count - 1;
   const struct i915_object* object = (const struct i915_object*)objects + which;
-  if (bpf_probe_read_kernel(&address, sizeof(address), &object->address) != 0) {
+  __u32 relocations = 0;
+  if (bpf_probe_read_kernel(&address, sizeof(address), &object->address) != 0 ||
+      bpf_probe_read_kernel(&relocations, sizeof(relocations), &object->relocations_count) != 0) {
     return 0;
   }
   struct context_key key = {file_number(file, 1), context};
@@ -175,7 +178,8 @@ static __always_inline __u64 take_i915_batch(__u64 file, __u32 context, const vo
                           .list = objects,
                           .listed = asked.count,
                           .vm = given ? *given : context | 0x80000000u,
-                          .queue = context};
+                          .queue = context,
+                          .relocated = relocations && !(asked.flags & I915_NO_RELOCATION)};
   return take_batch(&handed);
 }
 

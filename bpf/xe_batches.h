@@ -165,12 +165,27 @@ static __always_inline __u64 take_xe_batch(__u64 file, __u32 vm, __u32 queue, co
   return take_batch(&handed);
 }
 
+/* Open files that have submitted work since their last wait. */
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 4096);
+  __type(key, __u64); /* struct drm_file* */
+  __type(value, __u8);
+} submitted_files SEC(".maps");
+
 /* Reads deferred batches again, because a thread that waits for a batch has finished writing it. Arguments: (struct
  * drm_device*, struct drm_xe_wait_user_fence*, struct drm_file*) */
 SEC("fentry")
 int on_xe_wait(__u64* ctx) {
-  if (is_recorded()) {
-    reread_deferred(number_of(ctx[2]));
+  __u64 file = ctx[2];
+  if (!is_recorded()) {
+    return 0;
+  }
+  if (bpf_map_delete_elem(&submitted_files, &file) != 0) {
+    count_job(GPUPROF_DRM_WAITS_ONLY);
+  }
+  if (config.batches) {
+    reread_deferred(number_of(file));
   }
   return 0;
 }

@@ -423,8 +423,14 @@ bool complete_pause() {
   }
   const bool windows = wants(GPUPROF_OPTION_WINDOWS);
   if (!may_detach()) {
-    // Without callbacks, launches between windows could not be counted.
-    windows ? end_passed() : enable_all_calls(false);
+    if (windows && counts_passed()) {
+      meta("note.cupti_stays_between_windows",
+           "CUPTI stays in the process between the windows of --max-overhead, because the process uses CUDA graphs: "
+           "launches of graphs take longer all the time, and neither the limit nor the stated overhead includes this");
+      end_passed();  // without callbacks, launches between windows could not be counted
+    } else if (!windows) {
+      enable_all_calls(false);
+    }
     paused_since = 0;
     return true;
   }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -55,19 +56,18 @@ bool open_socket(int* result) {
   return true;
 }
 
-// The path of GPUPROF_SOCKET_FILE beside this library. Stored, because a forked child must not ask the loader.
-constinit char socket_file[sizeof(sockaddr_un::sun_path)] = {};
+// The folder of this library, which has the recorder's socket. Stored, because a forked child must not ask the loader.
+constinit char socket_folder[PATH_MAX] = {};
 
-void find_socket_file() {
+void find_socket_folder() {
   Dl_info info = {};
-  if (socket_file[0] != '\0' || dladdr(socket_file, &info) == 0 || info.dli_fname == nullptr) {
+  if (socket_folder[0] != '\0' || dladdr(socket_folder, &info) == 0 || info.dli_fname == nullptr) {
     return;
   }
   const char* slash = strrchr(info.dli_fname, '/');
-  const int folder = slash == nullptr ? 0 : static_cast<int>(slash - info.dli_fname);
-  const int length = snprintf(socket_file, sizeof(socket_file), "%.*s/" GPUPROF_SOCKET_FILE, folder, info.dli_fname);
-  if (folder == 0 || length >= static_cast<int>(sizeof(socket_file))) {
-    socket_file[0] = '\0';
+  const size_t length = slash == nullptr ? 0 : static_cast<size_t>(slash - info.dli_fname);
+  if (length < sizeof(socket_folder)) {
+    memcpy(socket_folder, info.dli_fname, length);
   }
 }
 
@@ -89,6 +89,24 @@ bool connect_to(int fd, const char* name, size_t length) {
   return true;
 }
 
+// If the socket's path is too long for sockaddr_un, connects by the open folder. That needs /proc.
+bool connect_in_folder(int fd) {
+  char path[sizeof(sockaddr_un::sun_path)];
+  const int whole = snprintf(path, sizeof(path), "%s/" GPUPROF_SOCKET_FILE, socket_folder);
+  if (socket_folder[0] != '\0' && whole < static_cast<int>(sizeof(path))) {
+    return connect_to(fd, path, static_cast<size_t>(whole));
+  }
+  const int folder = socket_folder[0] == '\0' ? -1 : open(socket_folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) {
+    return false;
+  }
+  // /proc/self is empty if the main thread has ended.
+  const int length = snprintf(path, sizeof(path), "/proc/thread-self/fd/%d/" GPUPROF_SOCKET_FILE, folder);
+  const bool connected = connect_to(fd, path, static_cast<size_t>(length));
+  close(folder);
+  return connected;
+}
+
 bool connect_to_either(int fd, const char* name) {
   char abstract[sizeof(sockaddr_un::sun_path)] = {};
   const size_t length = strlen(name);
@@ -96,8 +114,7 @@ bool connect_to_either(int fd, const char* name) {
     return false;
   }
   memcpy(abstract + 1, name, length + 1);
-  return connect_to(fd, abstract, length + 1) ||
-         (socket_file[0] != '\0' && connect_to(fd, socket_file, strlen(socket_file)));
+  return connect_to(fd, abstract, length + 1) || connect_in_folder(fd);
 }
 
 // Checks the peer's user, because any user may listen at the recorder's name after the recorder has died. In a user
@@ -208,7 +225,7 @@ void adopt_clock(const gpuprof_welcome& welcome) {
 }
 
 bool connect_uninterrupted(const Introduction& who, const Address& address, Connection* connection) {
-  find_socket_file();
+  find_socket_folder();
   gpuprof_hello hello;
   const bool introduced = address.token != nullptr && make_handshake(who, address.token, &hello);
   const int fd = introduced ? open_connection(address) : -1;

@@ -66,16 +66,17 @@ bool is_for_later(ze_command_list_handle_t handle) {
   return later;
 }
 
-// Returns the name id of a kernel. Limits the name length that the driver reports, because it may be wrong.
+// Returns the name id of a kernel, or 0 if the driver gives no name. A driver may report success without writing
+// anything, or a wrong length. So the memory is zeroed, and only the text in it counts.
 uint32_t kernel_name(ze_kernel_handle_t kernel) {
   constexpr size_t kLongest = 65536;
-  char name[512];
+  char name[512] = {};
   size_t bytes = sizeof(name);
   if (kernel == nullptr) {
     return 0;
   }
   if (api.zeKernelGetName(kernel, &bytes, name) == ZE_RESULT_SUCCESS && bytes > 1 && bytes <= sizeof(name)) {
-    return name_id(name, strnlen(name, bytes));
+    return name[0] == '\0' ? 0 : name_id(name, strnlen(name, bytes));
   }
   bytes = 0;
   if (api.zeKernelGetName(kernel, &bytes, nullptr) != ZE_RESULT_SUCCESS || bytes <= sizeof(name) || bytes > kLongest) {
@@ -88,7 +89,7 @@ uint32_t kernel_name(ze_kernel_handle_t kernel) {
     return 0;
   }
   const bool read = api.zeKernelGetName(kernel, &bytes, longer) == ZE_RESULT_SUCCESS;
-  const uint32_t id = read ? name_id(longer, strnlen(longer, room)) : 0;
+  const uint32_t id = read && longer[0] != '\0' ? name_id(longer, strnlen(longer, room)) : 0;
   free(longer);
   return id;
 }

@@ -87,24 +87,29 @@ void list_devices() {
 }
 
 // Reads properties. The requested structure type determines the unit of timerResolution. Drivers before 1.2 know only
-// the type with nanoseconds.
-bool get_properties(const Device& device, ze_device_properties_t* properties) {
+// the type with nanoseconds. `cycles` is set if the unit is cycles per second. The answer's structure type does not say
+// so, because a driver may overwrite it.
+bool get_properties(const Device& device, ze_device_properties_t* properties, bool* cycles = nullptr) {
   ze_api_version_t version = ZE_API_VERSION_1_0;
   const bool newer =
       device.driver == nullptr ||
       (api.zeDriverGetApiVersion(device.driver, &version) == ZE_RESULT_SUCCESS && version >= ZE_API_VERSION_1_2);
   *properties = {};
+  if (cycles != nullptr) {
+    *cycles = newer;
+  }
   properties->stype = newer ? ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2 : ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
   return api.zeDeviceGetProperties(device.handle, properties) == ZE_RESULT_SUCCESS;
 }
 
 void ask_clock(Device& device) {
   ze_device_properties_t properties = {};
-  if (!get_properties(device, &properties) || properties.timerResolution == 0) {
+  bool cycles = false;
+  if (!get_properties(device, &properties, &cycles) || properties.timerResolution == 0) {
     return;
   }
   device.asked = true;
-  if (properties.stype == ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2) {
+  if (cycles) {
     device.clock.cycles_per_second = properties.timerResolution;
   } else {
     device.clock.ns_per_cycle = properties.timerResolution;
@@ -120,7 +125,7 @@ bool measure(Device& device) {
     uint64_t host = 0;
     uint64_t time = 0;
     const uint64_t before = now_ns();
-    if (api.zeDeviceGetGlobalTimestamps(device.handle, &host, &time) != ZE_RESULT_SUCCESS) {
+    if (api.zeDeviceGetGlobalTimestamps(device.handle, &host, &time) != ZE_RESULT_SUCCESS || (host == 0 && time == 0)) {
       return false;
     }
     const uint64_t took = now_ns() - before;

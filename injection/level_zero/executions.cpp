@@ -101,6 +101,7 @@ bool read_all(const Readout& readout, Report* report) {
     const bool valid = !is_spoiled(readout, command.work);
     if (readout.times != nullptr) {
       command.times = readout.times[queried];
+      readout.times[queried] = {};  // if the next execution writes nothing, these times must not count again
       command.read = valid;
       ++queried;
     } else {

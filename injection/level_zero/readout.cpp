@@ -1,6 +1,7 @@
 #include "level_zero/readout.h"
 
 #include <cstdlib>
+#include <cstring>
 
 #include "level_zero/api/newer_api.h"
 #include "level_zero/own_events.h"
@@ -79,6 +80,10 @@ bool allocate_times(Readout* readout, const Recorded& recorded) {
       ZE_RESULT_SUCCESS) {
     return false;
   }
+  if (memory == nullptr) {
+    return false;
+  }
+  memset(memory, 0, recorded.count * sizeof(*readout->times));
   readout->times = static_cast<ze_kernel_timestamp_result_t*>(memory);
   return true;
 }

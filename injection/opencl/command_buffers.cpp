@@ -154,6 +154,7 @@ void added(cl_command_buffer_khr handle, const char* label, cl_kernel kernel) {
   char name[512] = GPUPROF_UNKNOWN_KERNEL;
   if (label == nullptr &&
       target.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof(name), name, nullptr) == CL_SUCCESS) {
+    name[sizeof(name) - 1] = '\0';
     label = name;
   }
   with_buffer(handle, [&](CommandBuffer* buffer) {

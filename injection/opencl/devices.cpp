@@ -45,6 +45,7 @@ void announce_driver(cl_device_id handle) {
   cl_platform_id platform = nullptr;
   // NOLINTNEXTLINE(bugprone-sizeof-expression): a handle is what is asked for
   if (target.clGetDeviceInfo(handle, CL_DEVICE_PLATFORM, sizeof(platform), &platform, nullptr) != CL_SUCCESS ||
+      platform == nullptr ||
       target.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(text) / 2, text, nullptr) != CL_SUCCESS) {
     return;
   }

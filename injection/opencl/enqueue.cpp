@@ -1,6 +1,7 @@
 #include "opencl/enqueue.h"
 
 #include <cstdlib>
+#include <cstring>
 
 #include "base/keep_errno.h"
 #include "base/monotonic_clock.h"
@@ -17,24 +18,29 @@
 namespace gpuprof::injection::opencl {
 namespace {
 
+// Returns the name id of a kernel, or 0 if the driver gives no name. A driver may report success without writing
+// anything, or a wrong length. So the memory is zeroed, and only the text in it counts.
 uint32_t kernel_name(cl_kernel kernel) {
-  char name[512];
+  constexpr size_t kLongest = 65536;
+  char name[512] = {};
   size_t bytes = 0;
   const cl_int status = target.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof(name), name, &bytes);
   if (status == CL_SUCCESS) {
-    return bytes <= 1 || bytes > sizeof(name) ? 0 : name_id(name, bytes - 1);
+    return name[0] == '\0' ? 0 : name_id(name, strnlen(name, sizeof(name)));
   }
-  if (target.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, 0, nullptr, &bytes) != CL_SUCCESS || bytes <= 1) {
+  if (target.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, 0, nullptr, &bytes) != CL_SUCCESS || bytes <= 1 ||
+      bytes > kLongest) {
     return 0;
   }
-  auto* longer = static_cast<char*>(malloc(bytes));
+  auto* longer = static_cast<char*>(calloc(1, bytes));
   if (longer == nullptr) {
     lost(GPUPROF_LOSS_OUT_OF_MEMORY, 1);
     return 0;
   }
   uint32_t id = 0;
-  if (target.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, bytes, longer, nullptr) == CL_SUCCESS) {
-    id = name_id(longer, bytes - 1);
+  if (target.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, bytes, longer, nullptr) == CL_SUCCESS &&
+      longer[0] != '\0') {
+    id = name_id(longer, strnlen(longer, bytes));
   }
   free(longer);
   return id;

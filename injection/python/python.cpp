@@ -330,7 +330,8 @@ class FrameWalk {
  public:
   using Memory = FrameMemory<kCareful>;
 
-  FrameWalk(const PythonLayout& layout, const FrameMemory<kCareful>& memory) : layout_(layout), memory_(memory) {}
+  FrameWalk(const PythonLayout& layout, const FrameMemory<kCareful>& memory, NearCodes* near)
+      : layout_(layout), memory_(memory), near_(near) {}
 
   // Returns false if the thread's frames cannot be found.
   bool begin(uint64_t thread) {
@@ -352,9 +353,15 @@ class FrameWalk {
     bad,
   };
 
-  // Examines the current frame. For Kind::python, sets `code` and `offset`. Sets `boundary` (see
-  // PythonFrame::boundary), which is nonzero only for the outermost frame of a run.
-  Kind look(uint64_t* code, uint32_t* offset, uint64_t* boundary) const {
+  struct Frame {
+    uint64_t code;
+    uint32_t id;      // id of the code object; 0: not known yet
+    uint32_t offset;  // offset of the instruction
+  };
+
+  // Examines the current frame. Sets `frame` for Kind::python. Sets `boundary` (see PythonFrame::boundary), which is
+  // nonzero only for the outermost frame of a run.
+  Kind look(Frame* frame, uint64_t* boundary) const {
     const gpuprof_python_layout& wire = layout_.wire;
     uint8_t mark = 0;
     *boundary = 0;
@@ -368,7 +375,7 @@ class FrameWalk {
     if (wire.boundary == GPUPROF_PYTHON_EACH || (wire.boundary == GPUPROF_PYTHON_IS_ENTRY && mark != 0)) {
       *boundary = wire.cframe_previous != GPUPROF_PYTHON_NONE ? cframe_ : 1;
     }
-    return read_frame(code, offset);
+    return read_frame(frame);
   }
 
   // Moves to the frame's caller. Returns false if the caller cannot be found.
@@ -387,22 +394,37 @@ class FrameWalk {
     return memory_.load(address, to) && (Memory::is_object(*to) || *to == 0);
   }
 
-  Kind read_frame(uint64_t* code, uint32_t* offset) const {
+  Kind read_frame(Frame* frame) const {
     const gpuprof_python_layout& wire = layout_.wire;
     constexpr uint64_t kTags = 7;
     uint64_t type = 0;
-    if (!memory_.load(frame_ + wire.frame_code, code)) {
+    uint64_t code = 0;
+    if (!memory_.load(frame_ + wire.frame_code, &code)) {
       return Kind::bad;
     }
-    *code &= wire.code_tagged != 0 ? ~kTags : ~uint64_t{0};
-    if (!Memory::is_object(*code) || !memory_.load(*code + wire.code_type_field, &type)) {
+    code &= wire.code_tagged != 0 ? ~kTags : ~uint64_t{0};
+    if (!Memory::is_object(code)) {
+      return Kind::bad;
+    }
+    frame->code = code;
+    if (const NearCode* near = find_near<kCareful>(memory_, layout_, code, near_); near != nullptr) {
+      frame->id = near->id;
+      return read_instruction(code, near->first_traceable, &frame->offset);
+    }
+    frame->id = 0;
+    if (!memory_.load(code + wire.code_type_field, &type)) {
       return Kind::bad;
     }
     if (type != wire.code_type) {
       // Since 3.13, frames may refer to objects that are not code. Such frames are not Python functions.
       return wire.version >= kVersion3_13 ? Kind::incomplete : Kind::bad;
     }
-    return wire.instruction_unit != 0 ? read_index(offset) : read_instruction(*code, offset);
+    if (wire.instruction_unit != 0) {
+      return read_index(&frame->offset);
+    }
+    int32_t first = 0;
+    return memory_.load(code + wire.code_first_traceable, &first) ? read_instruction(code, first, &frame->offset)
+                                                                  : Kind::bad;
   }
 
   Kind read_index(uint32_t* offset) const {
@@ -414,13 +436,12 @@ class FrameWalk {
     return Kind::python;
   }
 
-  Kind read_instruction(uint64_t code, uint32_t* offset) const {
+  Kind read_instruction(uint64_t code, int32_t first, uint32_t* offset) const {
     const gpuprof_python_layout& wire = layout_.wire;
     uint64_t instruction = 0;
     uint8_t owner = 0;
-    int32_t first = 0;
     if (!memory_.load(frame_ + wire.frame_instruction, &instruction) ||
-        !memory_.load(frame_ + wire.frame_owner, &owner) || !memory_.load(code + wire.code_first_traceable, &first)) {
+        !memory_.load(frame_ + wire.frame_owner, &owner)) {
       return Kind::bad;
     }
     const auto bytes = static_cast<int64_t>(instruction - (code + wire.code_start));
@@ -437,6 +458,7 @@ class FrameWalk {
 
   const PythonLayout& layout_;
   FrameMemory<kCareful> memory_;
+  NearCodes* near_;
   uint64_t frame_ = 0;  // 0, or an address that has passed is_object(), like cframe_
   uint64_t cframe_ = 0;
 };
@@ -472,11 +494,13 @@ bool walk_frames(gpuprof_segment* segment, ThreadState& state, uint64_t thread, 
   // A local copy, so that the compiler need not reload it after each store.
   const PythonLayout layout = python_here.layout;
   const FrameMemory<kCareful> memory = {walk->pieces};
-  FrameWalk<kCareful> frames(layout, memory);
+  FrameWalk<kCareful> frames(layout, memory, walk->near);
   if (!is_this_thread(layout, FrameMemory<kCareful>::any(), thread) || !frames.begin(thread) || watch.ended()) {
     return false;
   }
-  using Kind = typename FrameWalk<kCareful>::Kind;
+  using Walk = FrameWalk<kCareful>;
+  using Kind = typename Walk::Kind;
+  check_near(walk->near);
   PythonFrame* const to = walk->frames;
   const uint32_t capacity = walk->capacity;
   uint64_t steps = uint64_t{capacity} * 4;  // limits the loop, because incomplete frames do not increase `count`
@@ -484,21 +508,21 @@ bool walk_frames(gpuprof_segment* segment, ThreadState& state, uint64_t thread, 
   bool in_run = false;  // true: the last frame in `to` belongs to the current run
   bool good = true;
   for (; good && !frames.at_end(); --steps) {
-    uint64_t code = 0;
+    typename Walk::Frame frame;
     uint64_t boundary = 0;
-    uint32_t offset = 0;
-    const Kind kind = frames.look(&code, &offset, &boundary);
+    const Kind kind = frames.look(&frame, &boundary);
     if (kind == Kind::python) {
       if (count == capacity) {
         walk->truncated = 1;
         break;
       }
-      const uint32_t id = code_id<kCareful>(segment, state, layout, code, memory);
+      const uint32_t id =
+          frame.id != 0 ? frame.id : code_id<kCareful>(memory, segment, state, layout, frame.code, walk->near);
       if (id == 0) {
         good = false;
         break;
       }
-      to[count++] = {GPUPROF_WORD_OF_PYTHON(id, offset), 0};
+      to[count++] = {GPUPROF_WORD_OF_PYTHON(id, frame.offset), 0};
       in_run = true;
     }
     if (boundary != 0) {
@@ -507,7 +531,7 @@ bool walk_frames(gpuprof_segment* segment, ThreadState& state, uint64_t thread, 
       }
       in_run = false;
     }
-    good = kind != Kind::bad && frames.step(boundary) && steps != 0 && !watch.ended();
+    good = kind != Kind::bad && frames.step(boundary) && steps != 0;
   }
   walk->count = count;
   return good;

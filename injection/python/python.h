@@ -30,13 +30,15 @@ struct PythonFrame {
   uint64_t boundary;
 };
 
-class CarefulPieces;
+class CarefulPieces;  // python_memory.h
+struct NearCodes;     // python_code.h
 
 struct PythonWalk {
   PythonFrame* frames;  // array of `capacity` frames, innermost first
   uint32_t capacity;
   uint32_t count;
   uint32_t truncated;               // 1: there are more frames than fit, or memory has invalid contents
+  NearCodes* near;                  // memory of the walks that use `frames`, initially zero
   CarefulPieces* pieces = nullptr;  // makes a careful walk cheaper; null: not used
 };
 

@@ -46,6 +46,32 @@ struct CodeTable {
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): it is zero
 extern CodeTable* code_table;  // null before the first id
 
+// A code object with a number, whose CODE record was sent. Another object at this address has another number.
+struct NearCode {
+  uint64_t code;  // address of the code object; 0: the entry is free
+  uint32_t number;
+  uint32_t first_line;
+  uint32_t id;
+  int32_t first_traceable;
+};
+
+// A cache of code objects for the walks of one thread. The table for all threads is larger and slower.
+struct NearCodes {
+  static constexpr uint32_t kLog2 = 6;
+  const CodeTable* table;  // the table that has the ids; each connection has a new one
+  NearCode codes[1U << kLog2];
+
+  NearCode* at(uint64_t code) { return &codes[code * GPUPROF_HASH_MULTIPLIER >> (64 - kLog2)]; }
+};
+
+// Empties the cache if its ids are from an earlier connection.
+inline void check_near(NearCodes* near) {
+  if (const CodeTable* table = load_acquire(&code_table); near->table != table) {
+    memset(near->codes, 0, sizeof(near->codes));
+    near->table = table;
+  }
+}
+
 // Factors of the hash, which is computed for each frame of each launch. It is a sum of independent products, because
 // the processor computes these in parallel.
 constexpr uint64_t kHashFactors[] = {GPUPROF_HASH_MULTIPLIER, 0xBF58476D1CE4E5B9ULL, 0x94D049BB133111EBULL,
@@ -149,17 +175,36 @@ bool hash_unnumbered_code(const FrameMemory<kCareful>& memory, const PythonLayou
   return true;
 }
 
+// Number and first line of a code object.
+struct CodeNumber {
+  uint32_t number;  // 0: the code object has none
+  uint32_t first_line;
+};
+
+template <bool kCareful>
+bool load_number(const FrameMemory<kCareful>& memory, const PythonLayout& layout, uint64_t code, CodeNumber* number) {
+  return memory.load(code + layout.wire.code_first_line, &number->first_line) &&
+         (layout.wire.code_version == GPUPROF_PYTHON_NONE ||
+          memory.load(code + layout.wire.code_version, &number->number));
+}
+
+// Returns the entry of the code object at `code`, or null if the cache lacks it.
+template <bool kCareful>
+const NearCode* find_near(const FrameMemory<kCareful>& memory, const PythonLayout& layout, uint64_t code,
+                          NearCodes* cache) {
+  const NearCode* near = cache->at(code);
+  CodeNumber number = {};
+  const bool found = near->code == code && load_number<kCareful>(memory, layout, code, &number) &&
+                     near->number == number.number && near->first_line == number.first_line;
+  return found ? near : nullptr;
+}
+
 // Computes a key for the code object at `code`. The address alone is not enough, because memory is reused.
 template <bool kCareful>
-bool key_of_code(const FrameMemory<kCareful>& memory, const PythonLayout& layout, uint64_t code, uint64_t* key) {
-  uint32_t first_line = 0;
-  uint32_t number = 0;
-  if (!memory.load(code + layout.wire.code_first_line, &first_line) ||
-      (layout.wire.code_version != GPUPROF_PYTHON_NONE && !memory.load(code + layout.wire.code_version, &number))) {
-    return false;
-  }
-  uint64_t sum = code * kHashFactors[0] + (uint64_t{number} << 32U | first_line) * kHashFactors[1];
-  if (number == 0 && !hash_unnumbered_code<kCareful>(memory, layout, code, &sum)) {
+bool key_of_code(const FrameMemory<kCareful>& memory, const PythonLayout& layout, uint64_t code,
+                 const CodeNumber& number, uint64_t* key) {
+  uint64_t sum = code * kHashFactors[0] + (uint64_t{number.number} << 32U | number.first_line) * kHashFactors[1];
+  if (number.number == 0 && !hash_unnumbered_code<kCareful>(memory, layout, code, &sum)) {
     return false;
   }
   const uint64_t hash = finish_hash(sum);
@@ -171,12 +216,16 @@ uint32_t new_code(gpuprof_segment* segment, ThreadState& state, const PythonLayo
                   uint64_t code, uint64_t key);
 
 // Returns the id of the code object at `code`, which a frame of this thread runs. Emits a CODE record unless this was
-// done before. Returns 0 if memory cannot be read.
+// done before. Returns 0 if memory cannot be read. check_near(cache) was called after the connection began.
 template <bool kCareful>
-uint32_t code_id(gpuprof_segment* segment, ThreadState& state, const PythonLayout& layout, uint64_t code,
-                 const FrameMemory<kCareful>& memory = {}) {
+uint32_t code_id(const FrameMemory<kCareful>& memory, gpuprof_segment* segment, ThreadState& state,
+                 const PythonLayout& layout, uint64_t code, NearCodes* cache) {
+  CodeNumber number = {};
   uint64_t key = 0;
-  if (!key_of_code<kCareful>(memory, layout, code, &key)) {
+  if (!load_number<kCareful>(memory, layout, code, &number)) {
+    return 0;
+  }
+  if (!key_of_code<kCareful>(memory, layout, code, number, &key)) {
     return 0;
   }
   const CodeTable* table = load_acquire(&code_table);
@@ -186,6 +235,10 @@ uint32_t code_id(gpuprof_segment* segment, ThreadState& state, const PythonLayou
     if (load_acquire(&entry.key) == key) {
       const uint32_t id = load_acquire(&entry.id);
       if ((id & kCodeSent) != 0 && load_relaxed(&entry.key) == key) {
+        NearCode near = {code, number.number, number.first_line, id & kMaxCodeId, 0};
+        if (number.number != 0 && memory.load(code + layout.wire.code_first_traceable, &near.first_traceable)) {
+          *cache->at(code) = near;
+        }
         return id & kMaxCodeId;
       }
     }

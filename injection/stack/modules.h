@@ -41,6 +41,10 @@ bool describe_module(const Module& module, const ModuleParts& parts, gpuprof_mod
 // Returns how many libraries were loaded and unloaded so far. Takes the loader's lock.
 uint64_t count_loads();
 
+// Returns a number that changes whenever the loader loads or unloads a file, or 0 if it is unknown. So if the number is
+// the same as before, find_module() and fingerprint_of() return the same. Takes no lock.
+uint64_t loads_so_far();
+
 // If glibc has no _dl_find_object() (before 2.35), find_module() finds only modules that were loaded at the last call
 // of refresh_modules(). Never call refresh_modules() at a launch.
 void refresh_modules();

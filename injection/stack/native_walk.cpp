@@ -12,6 +12,9 @@ namespace {
 constexpr uint32_t kMaxSwitches = 16;
 constexpr uint64_t kMaxPushed = uint64_t{1} << 20;  // largest accepted frame on a stack with unknown bounds
 constexpr uint32_t kDeadEnds = 256;
+constexpr uint32_t kNearLog2 = 8;
+static_assert(sizeof(WalkMemory::near) / sizeof(NearRule) == 1U << kNearLog2);
+constexpr uint64_t kModuleMask = WalkMemory::kMaxModules - 1;
 constexpr uint64_t kPlaceMask = (uint64_t{1} << kAddressBits) - 1;
 
 // If a walk ends early, a cached rule may be wrong. So the walk is repeated without cached rules. dead_ends holds the
@@ -48,10 +51,16 @@ class Walker {
 
   Step run();
   void begin();
+  const NearRule* near_rule(uint64_t at);
+  static bool follow_guess(const NativeStack& last, uint32_t guess, const Registers& regs, uint64_t* place,
+                           uint64_t* cfa);
+  bool follow_rule(const Registers& regs, uint64_t* place, uint64_t* cfa);
   void run_plain();
   Step run_one();
-  bool still_holds(const LastStack& last, uint32_t from);
-  void take_over(const LastStack& last, uint32_t from);
+  static uint32_t find_change(const NativeStack& last, uint32_t from);
+  bool still_there_from(const NativeStack& last, uint32_t from, uint32_t to);
+  bool take_over(const NativeStack& last, uint32_t from);
+  void keep(Step result);
   [[nodiscard]] bool is_seen(uint32_t module) const { return memory_.seen_in[module] == memory_.walks; }
   [[nodiscard]] uint64_t pc() const { return regs_.pc; }
 
@@ -76,7 +85,14 @@ class Walker {
   bool by_frame_pointer_ = false;  // pc was found through the fp register, which need not be a frame pointer
   bool return_address_;            // true: pc is a return address; false: a signal has interrupted the code at pc
   uint32_t switches_ = 0;
-  uint32_t last_from_ = 0;  // frames of the last walk with a lower index are not compared any more
+  uint32_t count_ = 0;      // number of frames in `fresh`
+  uint32_t unplain_ = 0;    // that many of them cannot be reused by later walks
+  uint32_t kept_ = 0;       // number of outermost frames of the last walk that stay in place
+  uint32_t guess_ = 0;      // frame of the last walk that probably has the same rule as the next frame; 0: none
+  uint32_t same_ = 0;       // frames of the last walk with a higher index are not compared any more
+  bool plain_end_ = false;  // the walk ended in a way that later walks can check
+  bool zero_end_ = false;   // it ended at a zero on the stack
+  uint64_t end_ = 0;        // end of the outermost frame that was found so far
 };
 
 // Reads the thread's own stack directly. Reads other memory into a window, by a system call.
@@ -182,7 +198,7 @@ Step Walker::step_signal(uint64_t* cfa) {
 // zero fp does not mean that the stack ends.
 Step Walker::step_without_rule(uint64_t rule, uint64_t* cfa) {
   const uint64_t fp = regs_.fp;
-  const bool first = walk_.count == 0;
+  const bool first = count_ == 0;
   if (return_address_ && !first && rule != kNoRuleAfterCall) {
     return Step::astray;
   }
@@ -217,56 +233,124 @@ Step Walker::step(uint64_t rule, uint64_t* cfa) {
   return go_to(end, fp, kind != GPUPROF_UNWIND_SP && kind != GPUPROF_UNWIND_PLT);
 }
 
-// Returns whether the last walk, from its frame `from` on, would have the same result now. Compares stack words first.
-// If they are equal, the modules have frames on the stack, so they cannot be unloaded during the check.
-bool Walker::still_holds(const LastStack& last, uint32_t from) {
-  uint64_t changed = 0;
-  for (uint32_t i = from; i + 1 < last.count; ++i) {
-    const LastFrame& frame = last.frames[i];
-    const LastFrame& caller = last.frames[i + 1];
+// Compares the words from which frames[from] and its callers were found with the stack. Returns the outermost frame
+// that is still right. Returns 0 if all are.
+uint32_t Walker::find_change(const NativeStack& last, uint32_t from) {
+  const uint32_t outermost = last.zero_end != 0 ? 0 : 1;
+  for (uint32_t i = from; i > outermost; --i) {
+    const NativeFrame& frame = last.frames[i];
+    const NativeFrame& caller = last.frames[i - 1];
     const uint64_t pc_slot = return_address_at(caller.sp);
     const uint64_t fp_slot = frame.place & kPlaceMask;
     const bool saved = fp_slot != 0;
-    changed |= word_at(pc_slot) ^ caller.pc;
-    changed |= word_at(saved ? fp_slot : pc_slot) ^ (saved ? caller.fp : caller.pc);
+    if (((word_at(pc_slot) ^ caller.word) | (word_at(saved ? fp_slot : pc_slot) ^ (saved ? caller.fp : caller.word))) !=
+        0) {
+      return i;
+    }
+  }
+  return 0;
+}
+
+// Returns whether the modules of frames[from] and its callers up to frames[to] are those of the last walk. Call it only
+// for frames that are on the stack. Their modules cannot be unloaded meanwhile.
+bool Walker::still_there_from(const NativeStack& last, uint32_t from, uint32_t to) {
+  if (last.verified == memory_.walks) {
+    return true;
   }
   uint32_t before = 0;  // module of the previous frame; 0 for the first frame
-  for (uint32_t i = from; changed == 0 && i < last.count && last.frames[i].pc != 0; ++i) {
-    const auto module = static_cast<uint32_t>(last.frames[i].place >> kAddressBits);
-    if (module != before && !is_seen(module) && !still_there(memory_, module, last.frames[i].pc - 1)) {
+  for (uint32_t i = from; i >= to; --i) {
+    const auto module = static_cast<uint32_t>(last.frames[i].place >> kAddressBits & kModuleMask);
+    if (module != before && !is_seen(module) && !still_there(memory_, module, last.frames[i].word - 1)) {
       return false;
     }
     before = module;
   }
-  return changed == 0;
+  return true;
 }
 
-void Walker::take_over(const LastStack& last, uint32_t from) {
-  LastStack& kept = memory_.current();
-  NativeFrame* const frames = walk_.frames;
-  const bool zero = last.frames[last.count - 1].pc == 0;  // true: the last entry is a zero pc, not a frame
-  const uint32_t wanted = last.count - (zero ? 1 : 0) - from;
-  const uint32_t begin = walk_.count;
-  const uint32_t taken = wanted < walk_.capacity - begin ? wanted : walk_.capacity - begin;
+// The walk has reached frames[from] of the last walk. Takes over this frame and those of its callers that are still
+// right, and goes to the next frame. Returns false if it takes over none.
+bool Walker::take_over(const NativeStack& last, uint32_t from) {
+  const uint32_t changed = find_change(last, from);
+  if (!still_there_from(last, from, changed == 0 ? 1 : changed)) {
+    return false;
+  }
+  if (changed == 0 && from <= walk_.capacity - count_) {
+    kept_ = from;
+    plain_end_ = true;
+    regs_.pc = 0;
+    return true;
+  }
+  const uint32_t left = walk_.capacity - count_;
+  const uint32_t taken = from - changed + 1 < left ? from - changed + 1 : left;
   for (uint32_t i = 0; i < taken; ++i) {
-    const LastFrame frame = last.frames[from + i];
-    kept.frames[begin + i] = frame;
-    frames[begin + i].word = frame.pc;
-    // For the outermost frame this value is wrong; the code below replaces it.
-    frames[begin + i].cfa = last.frames[from + i + 1].sp;
+    memory_.fresh[count_ + i] = last.frames[from - i];
   }
-  walk_.count = begin + taken;
-  if (taken != wanted) {
-    regs_.pc = last.frames[from + taken].pc;
-    return;
+  count_ += taken;
+  const NativeFrame& frame = last.frames[from - taken + 1];
+  const uint64_t cfa = last.frames[from - taken].sp;
+  const uint64_t slot = frame.place & kPlaceMask;
+  regs_ = {word_at(return_address_at(cfa)), cfa, slot != 0 ? word_at(slot) : frame.fp};
+  same_ = from - taken;
+  guess_ = same_;
+  return true;
+}
+
+// Returns the rule for an address, or null if it is not cached.
+const NearRule* Walker::near_rule(uint64_t at) {
+  NearRule* const near = &memory_.near[at * GPUPROF_HASH_MULTIPLIER >> (64 - kNearLog2)];
+  if (near->at != at || near->found_in != memory_.walks) {
+    const CachedRule cached = load_rule(at);
+    const uint32_t module = cached.module();
+    if (!cached.is_of(at) || !(is_seen(module) || still_there(memory_, module, at))) {
+      return nullptr;
+    }
+    *near = {at, cached.rule, module, memory_.walks};
   }
-  if (zero) {
-    kept.frames[begin + taken] = last.frames[last.count - 1];
-  } else {
-    frames[begin + taken - 1].cfa = last.frames[last.count - 1].sp;
+  return near;
+}
+
+// Sets the place and end of the frame like those of a frame of the last walk with the same pc, because the same rule
+// applies. Unlike a search for the rule, this lets the processor begin with the next frame before it has read the
+// return address.
+inline bool Walker::follow_guess(const NativeStack& last, uint32_t guess, const Registers& regs, uint64_t* place,
+                                 uint64_t* cfa) {
+  const NativeFrame& like = last.frames[guess];
+  const uint64_t moved = regs.sp - like.sp;
+  if (guess == 0 || like.word != regs.pc || (like.place & NativeFrame::kPlain) == 0 ||
+      ((like.place & NativeFrame::kByFp) != 0 && regs.fp - like.fp != moved)) {
+    return false;
   }
-  kept.count = begin + taken + (zero ? 1 : 0);
-  regs_.pc = 0;
+  *place = (like.place & kPlaceMask) != 0 ? like.place + moved : like.place;
+  *cfa = last.frames[guess - 1].sp + moved;
+  return true;
+}
+
+// Sets the place and end of the frame by its cached rule. Returns false unless the rule is plain.
+inline bool Walker::follow_rule(const Registers& regs, uint64_t* place, uint64_t* cfa) {
+  const NearRule* const near = near_rule(regs.pc - 1);
+  if (near == nullptr) {
+    return false;
+  }
+  const uint64_t rule = near->rule;
+  const uint32_t kind = GPUPROF_UNWIND_RULE_KIND(rule);
+  const uint32_t fp_kind = GPUPROF_UNWIND_RULE_FP(rule);
+  const uint64_t base = kind == GPUPROF_UNWIND_FP ? regs.fp : regs.sp;
+  *cfa = base + static_cast<uint64_t>(GPUPROF_UNWIND_RULE_CFA_OFFSET(rule));
+  if (kind - GPUPROF_UNWIND_SP > GPUPROF_UNWIND_FP - GPUPROF_UNWIND_SP || fp_kind > GPUPROF_UNWIND_FP_AT_CFA ||
+      *cfa <= regs.sp || *cfa % sizeof(uint64_t) != 0) {
+    return false;
+  }
+  uint64_t slot = 0;
+  if (fp_kind == GPUPROF_UNWIND_FP_AT_CFA) {
+    slot = *cfa + static_cast<uint64_t>(GPUPROF_UNWIND_RULE_FP_OFFSET(rule));
+    if (slot < regs.sp || slot >= *cfa || slot % sizeof(uint64_t) != 0) {
+      return false;
+    }
+  }
+  *place = slot | uint64_t{near->module} << kAddressBits | NativeFrame::kPlain |
+           (kind == GPUPROF_UNWIND_FP ? NativeFrame::kByFp : 0);
+  return true;
 }
 
 // Fast path: return addresses with a cached rule and a CFA by sp or fp, on the thread's own stack. Stops before any
@@ -275,54 +359,49 @@ void Walker::take_over(const LastStack& last, uint32_t from) {
 void Walker::run_plain() {
   const StackRange own = own_;
   const uint32_t capacity = walk_.capacity;
-  const LastStack& last = memory_.last();
-  LastStack& kept = memory_.current();
-  uint32_t same = last_from_;  // index of the last walk's frame that is compared next
-  uint32_t count = walk_.count;
+  const NativeStack& last = memory_.stack;
+  NativeFrame* const fresh = memory_.fresh;
+  uint32_t same = last.frames[0].sp <= own.high ? same_ : 0;
+  uint32_t guess = guess_;
+  uint32_t count = count_;
   Registers regs = regs_;
   while (count < capacity && regs.pc != 0) {
-    while (same < last.count && last.frames[same].sp < regs.sp) {
-      ++same;
+    while (same != 0 && last.frames[same].sp < regs.sp) {
+      --same;
     }
-    if (same < last.count && last.frames[same].sp == regs.sp && last.frames[same].pc == regs.pc &&
+    if (same != 0 && last.frames[same].sp == regs.sp && last.frames[same].word == regs.pc &&
         last.frames[same].fp == regs.fp) {
-      if (last.frames[last.count - 1].sp <= own.high && still_holds(last, same)) {
-        walk_.count = count;
-        return take_over(last, same);
+      count_ = count;
+      if (take_over(last, same)) {
+        if (kept_ != 0) {
+          return;
+        }
+        count = count_;
+        same = same_;
+        guess = guess_;
+        regs = regs_;
+        continue;
       }
-      same = last.count;
+      same = 0;
     }
-    const CachedRule cached = load_rule(regs.pc - 1);
-    const uint64_t rule = cached.rule;
-    const uint32_t kind = GPUPROF_UNWIND_RULE_KIND(rule);
-    const uint32_t fp_kind = GPUPROF_UNWIND_RULE_FP(rule);
-    const uint64_t base = kind == GPUPROF_UNWIND_FP ? regs.fp : regs.sp;
-    const uint64_t cfa = base + static_cast<uint64_t>(GPUPROF_UNWIND_RULE_CFA_OFFSET(rule));
-    if (!cached.is_of(regs.pc - 1) || kind - GPUPROF_UNWIND_SP > GPUPROF_UNWIND_FP - GPUPROF_UNWIND_SP ||
-        fp_kind > GPUPROF_UNWIND_FP_AT_CFA || cfa <= regs.sp || cfa > own.high || cfa % sizeof(uint64_t) != 0 ||
-        !(is_seen(cached.module()) || still_there(memory_, cached.module(), regs.pc - 1))) {
+    uint64_t place = 0;
+    uint64_t cfa = 0;
+    if (!follow_guess(last, guess, regs, &place, &cfa) && !follow_rule(regs, &place, &cfa)) {
       break;
     }
-    uint64_t slot = 0;
-    uint64_t fp = regs.fp;
-    if (fp_kind == GPUPROF_UNWIND_FP_AT_CFA) {
-      slot = cfa + static_cast<uint64_t>(GPUPROF_UNWIND_RULE_FP_OFFSET(rule));
-      if (slot < regs.sp || slot >= cfa || slot % sizeof(uint64_t) != 0) {
-        break;
-      }
-      fp = word_at(slot);
+    if (cfa > own.high) {
+      break;
     }
-    kept.frames[count] = {regs.pc, regs.sp, regs.fp, slot | uint64_t{cached.module()} << kAddressBits};
-    walk_.frames[count] = {regs.pc, cfa};
-    ++count;
-    regs = {word_at(return_address_at(cfa)), cfa, fp};
+    guess -= guess != 0 ? 1 : 0;
+    fresh[count++] = {regs.pc, regs.sp, regs.fp, place};
+    const uint64_t slot = place & kPlaceMask;
+    regs = {word_at(return_address_at(cfa)), cfa, slot != 0 ? word_at(slot) : regs.fp};
   }
-  if (regs.pc == 0) {
-    kept.frames[count] = {0, regs.sp, regs.fp, 0};
-    kept.count = count + 1;
-  }
-  last_from_ = same;
-  walk_.count = count;
+  plain_end_ = zero_end_ = regs.pc == 0;
+  same_ = same;
+  guess_ = guess;
+  count_ = count;
+  end_ = regs.sp;
   regs_ = regs;
 }
 
@@ -338,7 +417,6 @@ bool Walker::is_garbage(uint64_t at) {
 }
 
 Step Walker::run_one() {
-  NativeFrame& frame = walk_.frames[walk_.count];
   const uint64_t pc = regs_.pc;
   const bool exact = !return_address_;
   const uint64_t at = exact ? pc : pc - 1;
@@ -346,51 +424,56 @@ Step Walker::run_one() {
     return Step::astray;
   }
   const uint64_t rule = cached_ ? rule_at(memory_, at, !exact) : find_rule(memory_, at, !exact);
-  frame.cfa = regs_.sp;
-  LastFrame kept_frame = {pc, regs_.sp, regs_.fp, 0};
-  const Step result = step(rule, &frame.cfa);
+  NativeFrame frame = {(pc & GPUPROF_WORD_ADDRESS) | (exact ? GPUPROF_WORD_EXACT : 0), regs_.sp, regs_.fp, 0};
+  uint64_t end = regs_.sp;
+  const Step result = step(rule, &end);
   const bool no_code = GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_NONE && rule != kNoRuleAfterCall && !exact;
-  if (result == Step::astray && no_code && walk_.count > 0) {
+  if (result == Step::astray && no_code && count_ > 0) {
     return result;  // the previous step was wrong, because pc is not in code
   }
-  frame.word = (pc & GPUPROF_WORD_ADDRESS) | (exact ? GPUPROF_WORD_EXACT : 0);
-  ++walk_.count;
-  LastStack& kept = memory_.current();
+  end_ = end;
   if (result == Step::on) {
     // Later walks cannot reuse this frame, because the words that were read for it are not stored.
-    kept.first = walk_.count;
+    unplain_ = count_ + 1;
   } else if (const CachedRule cached = load_rule(at);
              GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_END && !exact && cached.is_of(at)) {
-    kept_frame.place = uint64_t{cached.module()} << kAddressBits;
-    kept.frames[walk_.count - 1] = kept_frame;
-    kept.count = walk_.count;
+    frame.place = uint64_t{cached.module()} << kAddressBits;
+    plain_end_ = true;
   }
+  memory_.fresh[count_++] = frame;
   return result;
 }
 
-// Starts a walk with a new number. So modules that earlier walks have checked are checked again.
+// Prepares a walk. Unless the loader has changed nothing since the last walk, gives the walk a new number, so that
+// modules that earlier walks have verified are verified again.
 void Walker::begin() {
-  if (++memory_.walks == 0) {
-    __builtin_memset(memory_.seen_in, 0, sizeof(memory_.seen_in));
-    memory_.walks = 2;
+  const uint64_t loads = loads_so_far();
+  if (loads == 0 || loads != memory_.loads) {
+    memory_.loads = loads;
+    if (++memory_.walks == 0) {
+      __builtin_memset(memory_.seen_in, 0, sizeof(memory_.seen_in));
+      memory_.walks = 1;
+    }
   }
-  walk_.count = 0;
   walk_.in_signal = 0;
   memory_.window_begin = 0;
-  LastStack& kept = memory_.current();
-  kept.first = 0;
-  kept.count = 0;
-  last_from_ = memory_.last().first;
+  NativeStack& last = memory_.stack;
+  same_ = last.reusable;
+  guess_ = last.verified == memory_.walks ? last.count : 0;
+  // If a signal handler interrupts this walk and never returns, the next walk must reuse nothing.
+  last.reusable = 0;
+  last.count = 0;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 Step Walker::run() {
   begin();
   Step result = Step::on;
-  while (result == Step::on && walk_.count < walk_.capacity) {
+  while (result == Step::on && count_ < walk_.capacity) {
     if (cached_ && return_address_ && !by_frame_pointer_ && within(own_, regs_.sp)) {
       run_plain();
       result = regs_.pc == 0 ? Step::whole : Step::on;
-      if (result == Step::whole || walk_.count == walk_.capacity) {
+      if (result == Step::whole || count_ == walk_.capacity) {
         break;
       }
     }
@@ -399,21 +482,40 @@ Step Walker::run() {
   return result;
 }
 
-void walk_from(NativeWalk* walk, const Registers& start, bool return_address) {
-  walk->sp = start.sp;
-  Walker walker(walk, start, true, return_address);
-  Step result = walker.run();
-  if (result == Step::astray) {
-    uint64_t* dead_end = &dead_ends[walker.pc() / 2 % kDeadEnds];
-    if (load_relaxed(dead_end) != walker.pc()) {
-      Walker again(walk, start, false, return_address);
-      result = again.run();
-      if (result == Step::astray) {
-        store_relaxed(&dead_ends[again.pc() / 2 % kDeadEnds], again.pc());
-      }
-    }
+// Adds the new frames to those that stay in place.
+void Walker::keep(Step result) {
+  NativeStack& stack = memory_.stack;
+  walk_.count = kept_ + count_;
+  walk_.common = kept_;
+  walk_.ascending = result == Step::whole && unplain_ == 0 ? 1 : 0;
+  walk_.truncated = result == Step::whole ? 0 : 1;
+  if (kept_ == 0) {
+    stack.frames[0] = {0, end_, regs_.fp, 0};
+    stack.zero_end = zero_end_ ? 1 : 0;
   }
-  walk->truncated = result == Step::whole ? 0 : 1;
+  for (uint32_t i = 0; i < count_; ++i) {
+    stack.frames[walk_.count - i] = memory_.fresh[i];
+  }
+  stack.count = walk_.count;
+  stack.verified = memory_.walks;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  stack.reusable = result == Step::whole && plain_end_ ? walk_.count - unplain_ : 0;
+}
+
+void walk_from(NativeWalk* walk, const Registers& start, bool return_address) {
+  Walker walker(walk, start, true, return_address);
+  const Step result = walker.run();
+  uint64_t* dead_end = &dead_ends[walker.pc() / 2 % kDeadEnds];
+  if (result != Step::astray || load_relaxed(dead_end) == walker.pc()) {
+    return walker.keep(result);
+  }
+  __builtin_memset(walk->memory->near, 0, sizeof(walk->memory->near));
+  Walker again(walk, start, false, return_address);
+  const Step second = again.run();
+  if (second == Step::astray) {
+    store_relaxed(&dead_ends[again.pc() / 2 % kDeadEnds], again.pc());
+  }
+  again.keep(second);
 }
 
 }  // namespace

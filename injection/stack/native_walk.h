@@ -8,30 +8,39 @@
 
 namespace gpuprof::injection {
 
+// A frame: the registers with which a walk continues at it, and where the walk found the caller's.
 struct NativeFrame {
   // Address of the frame. It has GPUPROF_WORD_EXACT if a signal interrupted the function, because it is then not a
   // return address.
   uint64_t word;
-  uint64_t cfa;  // end of the stack frame, which begins at the cfa of the previous (inner) frame
-};
-
-// A frame of an earlier walk: the registers with which the walk continued, and what it read from memory.
-struct LastFrame {
-  uint64_t pc;
-  uint64_t sp;
+  uint64_t sp;  // begin of the stack frame, which ends at the sp of its caller
   uint64_t fp;
-  // Low bits: stack address at which the caller's fp is saved (0: it is still in the register). High bits: index of the
-  // module that has the rule.
+  // Low 48 bits: stack address at which the caller's fp is saved (0: it is still in the register). Above: index of the
+  // module that has the rule, and kPlain and kByFp.
   uint64_t place;
+
+  static constexpr uint64_t kPlain = uint64_t{1} << 63;  // the end of the frame depends only on sp or fp
+  static constexpr uint64_t kByFp = uint64_t{1} << 62;   // it depends on fp
 };
 
-// The stack of the last walk. From index `first` on, its frames are on the thread's own stack and depend only on sp and
-// fp. A later walk may reach one of these frames with equal pc, sp and fp. Then the remaining frames are the same if
-// the modules and the words read (return addresses, saved fps) are unchanged.
-struct LastStack {
-  uint32_t first;
-  uint32_t count;  // number of frames; 0: later walks cannot reuse any of them
-  LastFrame frames[GPUPROF_STACK_MAX_WORDS + 1];
+// The stack of the last walk, outermost frame first, so that the next walk can keep the outer frames in place.
+struct NativeStack {
+  uint32_t count;  // number of frames
+  // Number of outermost frames that are on the thread's own stack and depend only on sp and fp. A later walk may reach
+  // one of these frames with equal pc, sp and fp. Then its callers are the same if the modules and the words read
+  // (return addresses, saved fps) are unchanged.
+  uint32_t reusable;
+  uint32_t verified;  // value of WalkMemory::walks when the modules of the reusable frames were verified
+  uint32_t zero_end;  // 1: the walk ended at the zero that is stored as the caller of frames[1]
+  NativeFrame frames[GPUPROF_STACK_MAX_WORDS + 1];  // frames[0] is not a frame; its sp is the end of frames[1]
+};
+
+// A rule that a walk has found. It is valid while WalkMemory::walks has the value `found_in`.
+struct NearRule {
+  uint64_t at;
+  uint64_t rule;
+  uint32_t module;
+  uint32_t found_in;
 };
 
 // Memory of a walk, too large for the caller's stack. Only one walk at a time may use it. Initially zero.
@@ -42,26 +51,26 @@ struct WalkMemory {
   // Start address of the memory that was copied to `window`. It is not on the thread's own stack.
   uint64_t window_begin;
   char window[kWindowBytes];
-  uint32_t walks;                 // number of walks made with this memory
-  uint32_t seen_in[kMaxModules];  // for each module, the number of the last walk that has verified it
-  LastStack kept[2];
-
-  LastStack& current() { return kept[walks % 2]; }
-  LastStack& last() { return kept[(walks + 1) % 2]; }
+  uint64_t loads;                 // value of loads_so_far() at the last walk
+  uint32_t walks;                 // number of walks, without those between which the loader has changed nothing
+  uint32_t seen_in[kMaxModules];  // for each module, the value of `walks` when it was last verified
+  NearRule near[256];             // by address, for the fast path; the cache for all threads is larger and slower
+  NativeStack stack;
+  NativeFrame fresh[GPUPROF_STACK_MAX_WORDS];  // frames of the current walk that are not in `stack`, innermost first
 };
 
 struct NativeWalk {
-  NativeFrame* frames;  // array of `capacity` frames (at most GPUPROF_STACK_MAX_WORDS), innermost first
-  uint32_t capacity;
+  uint32_t capacity;  // maximum number of frames, at most GPUPROF_STACK_MAX_WORDS
   uint32_t count;
-  WalkMemory* memory;
+  uint32_t common;     // number of outermost frames that have not changed since the last walk with `memory`
+  WalkMemory* memory;  // memory->stack receives the frames
   StackRange own;      // bounds of the thread's own stack, from own_stack()
-  uint64_t sp;         // value of sp at the innermost frame
+  uint32_t ascending;  // 1: each frame is at a higher address than those that it called
   uint32_t truncated;  // 1: the walk did not reach the thread's outermost frame
   uint32_t in_signal;  // 1: a signal handler is on the stack; the signal may have interrupted a change of data
 };
 
-// Walks from the caller of this function. Fills in all but `frames`, `capacity`, `memory` and `own`.
+// Walks from the caller of this function. Fills in all but `capacity`, `memory` and `own`.
 void walk_native(NativeWalk* walk);
 
 // Walks from the code that a signal has interrupted. `context` is the third argument of the signal handler.

@@ -9,6 +9,7 @@
 #include "base/map_once.h"
 #include "ipc/ring.h"
 #include "python/python.h"
+#include "python/python_code.h"
 #include "python/python_memory.h"
 #include "stack/native_walk.h"
 #include "stack/rule_cache.h"
@@ -31,16 +32,23 @@ struct alignas(4096) Slot {
   uint32_t victim;
   uint64_t sp;  // value of sp in the frame of the walk
   WalkMemory memory;
-  NativeFrame native[GPUPROF_STACK_MAX_WORDS];
-  PythonFrame python[GPUPROF_STACK_MAX_WORDS];
+  MergedStack merged;
+  uint32_t python_turn;   // index in `python` of the frames of the last merge
+  uint32_t python_count;  // number of these frames
+  NearCodes near_codes;
+  PythonFrame python[2][GPUPROF_STACK_MAX_WORDS];
   CarefulPieces pieces;
-  uint64_t words[GPUPROF_STACK_MAX_WORDS + GPUPROF_STACK_MAX_MODULES];
+  StackMerge::Run runs[GPUPROF_STACK_MAX_WORDS];
+  uint64_t words[GPUPROF_STACK_MAX_WORDS + GPUPROF_STACK_MAX_MODULES];  // buffer for a stack that is sent
 };
 
 // All memory of stacks.cpp, in one mapping, whose unused pages cost nothing. `sent` holds the ids of stacks that the
 // recorder has. If a set is full, a new id replaces an older one; the stack of the older one may then be sent again.
 struct Memory {
   Slot slots[kSlots];
+  // Slots for take_interrupted_stack(). Such a walk may interrupt another walk of its thread at any instruction, so it
+  // must not use what that walk keeps in its slot, even before that slot is claimed.
+  Slot handler_slots[kSlots];
   uint64_t sent[1U << kSetsLog2][kWays];
   // Bit i is set if ring i has a description of the module. The upper 16 bits are the epoch.
   uint32_t described_rings[WalkMemory::kMaxModules];
@@ -64,13 +72,17 @@ bool is_abandoned(const Slot& slot, uint32_t holder, const ThreadState& thread, 
 
 // Claims a slot. If a signal handler interrupts a walk and launches, its thread gets a second slot.
 Slot* claim_slot(Memory* all, const ThreadState& thread, uint64_t sp) {
+  if (all == nullptr) {
+    return nullptr;
+  }
   Slot* claimed = nullptr;
-  for (uint32_t i = 0; all != nullptr && claimed == nullptr && i < kSlots; ++i) {
-    Slot& slot = all->slots[(thread.tid + i) % kSlots];
+  Slot(&slots)[kSlots] = thread.in_handler != 0 ? all->handler_slots : all->slots;
+  for (uint32_t i = 0; claimed == nullptr && i < kSlots; ++i) {
+    Slot& slot = slots[(thread.tid + i) % kSlots];
     claimed = load_relaxed(&slot.busy) == 0 && swap_if(&slot.busy, 0, thread.tid) ? &slot : nullptr;
   }
-  for (uint32_t i = 0; all != nullptr && claimed == nullptr && i < kSlots; ++i) {
-    Slot& slot = all->slots[i];
+  for (uint32_t i = 0; claimed == nullptr && i < kSlots; ++i) {
+    Slot& slot = slots[i];
     const uint32_t holder = load_acquire(&slot.busy);
     const bool free = holder == 0 || is_abandoned(slot, holder, thread, sp);
     claimed = free && swap_if(&slot.busy, holder, thread.tid) ? &slot : nullptr;
@@ -80,24 +92,6 @@ Slot* claim_slot(Memory* all, const ThreadState& thread, uint64_t sp) {
     claimed->sp = sp;
   }
   return claimed;
-}
-
-// Hashes two words per step, in two independent chains, which the processor computes in parallel.
-uint64_t hash_words(const uint64_t* words, uint32_t count, uint64_t seed) {
-  constexpr uint64_t kA = GPUPROF_HASH_MULTIPLIER;
-  constexpr uint64_t kB = 0xD1B54A32D192ED03ULL;
-  uint64_t left = gpuprof_fold_multiply(seed ^ kA, count ^ kB);
-  uint64_t right = left ^ kA;
-  uint32_t i = 0;
-  for (; i + 4 <= count; i += 4) {
-    left = gpuprof_fold_multiply(words[i] ^ kA ^ left, words[i + 1] ^ kB);
-    right = gpuprof_fold_multiply(words[i + 2] ^ kB ^ right, words[i + 3] ^ kA);
-  }
-  for (; i < count; ++i) {
-    left = gpuprof_fold_multiply(words[i] ^ kA ^ left, kB);
-  }
-  const uint64_t hash = gpuprof_fold_multiply(left ^ kB, right ^ kA);
-  return hash == 0 ? 1 : hash;
 }
 
 bool was_sent(uint64_t (&set)[kWays], uint64_t id) {
@@ -166,8 +160,9 @@ uint64_t inside_of(const NativeFrame& frame) {
 bool describe_modules_once(gpuprof_segment* segment, ThreadState& thread, Memory& all, Slot& slot,
                            const NativeWalk& native, uint64_t* numbers, uint32_t* count) {
   uint32_t last = 0;
-  for (uint32_t i = 0; i < native.count && *count < GPUPROF_STACK_MAX_MODULES; ++i) {
-    const uint32_t index = module_of_address(slot.memory, inside_of(native.frames[i])).index;
+  const NativeFrame* const frames = slot.memory.stack.frames;
+  for (uint32_t i = native.count; i > 0 && *count < GPUPROF_STACK_MAX_MODULES; --i) {
+    const uint32_t index = module_of_address(slot.memory, inside_of(frames[i])).index;
     bool known = index == 0 || index == last;
     for (uint32_t k = 0; k < *count && !known; ++k) {
       known = numbers[k] == index;
@@ -191,22 +186,35 @@ bool describe_modules_once(gpuprof_segment* segment, ThreadState& thread, Memory
 uint64_t hash_replaced(WalkMemory& walked, const NativeWalk& native) {
   constexpr uint64_t kC = 0xA0761D6478BD642FULL;
   uint64_t hash = 0;
-  for (uint32_t i = 0; i < native.count; ++i) {
-    const uint64_t contents = module_of_address(walked, inside_of(native.frames[i])).contents;
+  for (uint32_t i = native.count; i > 0; --i) {
+    const uint64_t contents = module_of_address(walked, inside_of(walked.stack.frames[i])).contents;
     hash = contents == 0 ? hash : gpuprof_fold_multiply(hash ^ contents, kC);
   }
   return hash;
 }
 
-struct Taken {
-  uint32_t count;
-  uint32_t flags;
-};
+// Returns how many outermost Python frames of the last merge are the same now.
+uint32_t common_frames(const PythonFrame* last, uint32_t last_count, const PythonFrame* now, uint32_t count) {
+  const uint32_t most = last_count < count ? last_count : count;
+  last += last_count;
+  now += count;
+  uint32_t common = 0;
+  for (; common < most; ++common) {
+    --last;
+    --now;
+    if (last->word != now->word || last->boundary != now->boundary) {
+      break;
+    }
+  }
+  return common;
+}
 
-Taken merge(gpuprof_segment* segment, ThreadState& thread, const void* python, const NativeWalk& native, Slot& slot) {
-  PythonWalk frames = {slot.python, GPUPROF_STACK_MAX_WORDS, 0, 0};
+// Returns the flags of the stack.
+uint32_t merge(gpuprof_segment* segment, ThreadState& thread, const void* python, const NativeWalk& native,
+               Slot& slot) {
+  PythonFrame* const last = slot.python[slot.python_turn];
+  PythonWalk frames = {slot.python[1 - slot.python_turn], GPUPROF_STACK_MAX_WORDS, 0, 0, &slot.near_codes};
   uint32_t flags = native.truncated != 0 ? GPUPROF_STACK_TRUNCATED : 0;
-  MergeInput input = {native.frames, native.count, slot.python, 0, native.sp, 0, 0};
   const gpuprof_python_layout layout = python_layout();
   if (python != nullptr) {
     // Frames that were not walked may include a signal frame.
@@ -217,50 +225,63 @@ Taken merge(gpuprof_segment* segment, ThreadState& thread, const void* python, c
     }
     walk_python(segment, thread, python, careful, &frames);
   }
-  input.python_count = frames.count;
-  input.eval_begin = layout.eval_begin;
-  input.eval_end = layout.eval_end;
   if (frames.truncated != 0) {
     flags |= GPUPROF_STACK_TRUNCATED;
   } else if (frames.count == 0 && layout.version != 0 && (layout.flags & GPUPROF_PYTHON_REFUSED) == 0) {
     flags |= GPUPROF_STACK_NO_PYTHON;
   }
-  const MergeResult merged = StackMerge(input, slot.words, GPUPROF_STACK_MAX_WORDS).merge();
-  return {merged.count, flags | (merged.complete ? 0 : GPUPROF_STACK_TRUNCATED)};
+  const MergeInput input = {slot.memory.stack.frames,
+                            native.count,
+                            frames.frames,
+                            frames.count,
+                            layout.eval_begin,
+                            layout.eval_end,
+                            native.common,
+                            common_frames(last, slot.python_count, frames.frames, frames.count),
+                            native.ascending != 0};
+  const bool complete = StackMerge(input, &slot.merged, slot.runs, GPUPROF_STACK_MAX_WORDS).merge();
+  slot.python_turn = 1 - slot.python_turn;
+  slot.python_count = frames.count;
+  return flags | (complete ? 0 : GPUPROF_STACK_TRUNCATED);
 }
 
 bool send_stack(gpuprof_segment* segment, ThreadState& thread, Memory& all, Slot& slot, const NativeWalk& native,
-                const Taken& taken, uint64_t id) {
+                uint32_t flags, uint64_t id) {
+  const uint32_t count = slot.merged.count;
+  for (uint32_t i = 0; i < count; ++i) {
+    slot.words[i] = slot.merged.words[count - 1 - i];
+  }
   uint32_t modules = 0;
-  if (!describe_modules_once(segment, thread, all, slot, native, slot.words + taken.count, &modules)) {
+  if (!describe_modules_once(segment, thread, all, slot, native, slot.words + count, &modules)) {
     return false;
   }
   alignas(gpuprof_stack) uint8_t head[sizeof(gpuprof_stack)] = {};
   auto* record = reinterpret_cast<gpuprof_stack*>(head);
   record->header.type = GPUPROF_RECORD_STACK;
   record->stack = id;
-  record->count = taken.count;
-  record->flags = static_cast<uint16_t>(taken.flags);
+  record->count = count;
+  record->flags = static_cast<uint16_t>(flags);
   record->modules = static_cast<uint16_t>(modules);
   return write_record(segment, thread, &record->header, sizeof(gpuprof_stack),
-                      reinterpret_cast<const char*>(slot.words), (size_t{taken.count} + modules) * sizeof(uint64_t),
-                      false);
+                      reinterpret_cast<const char*>(slot.words), (size_t{count} + modules) * sizeof(uint64_t), false);
 }
 
 // Returns the stack's id, and sends the stack if needed. Different sources, such as parent and child, have different
 // ids.
 uint64_t intern(gpuprof_segment* segment, ThreadState& thread, Memory& all, Slot& slot, const NativeWalk& native,
-                const Taken& taken, bool* sent) {
-  uint64_t seed = uint64_t{segment->source_id} << 32U | taken.flags;
+                uint32_t flags, bool* sent) {
+  uint64_t seed = uint64_t{segment->source_id} << 32U | flags;
   if (load_relaxed(&modules_replaced) != 0) {
     seed ^= hash_replaced(slot.memory, native);
   }
-  const uint64_t id = hash_words(slot.words, taken.count, seed);
+  seed = gpuprof_fold_multiply(seed ^ GPUPROF_HASH_MULTIPLIER, slot.merged.count ^ GPUPROF_OTHER_MULTIPLIER);
+  const uint64_t hash = gpuprof_fold_multiply(slot.merged.hash ^ seed, GPUPROF_HASH_MULTIPLIER);
+  const uint64_t id = hash == 0 ? 1 : hash;
   auto& set = all.sent[id >> (64 - kSetsLog2)];
   const uint64_t key = id ^ slot.epoch * GPUPROF_HASH_MULTIPLIER;
   *sent = was_sent(set, key);
   if (!*sent) {
-    *sent = send_stack(segment, thread, all, slot, native, taken, id);
+    *sent = send_stack(segment, thread, all, slot, native, flags, id);
     if (*sent) {
       note_sent(set, key, &slot.victim);
     }
@@ -283,16 +304,20 @@ __attribute__((always_inline)) inline uint64_t take(gpuprof_segment* segment, Th
   uint64_t id = 0;
   if (slot != nullptr) {
     NativeWalk native = {};
-    native.frames = slot->native;
     native.capacity = GPUPROF_STACK_MAX_WORDS;
     native.memory = &slot->memory;
     const uint64_t walked_sp = context != nullptr ? interrupted_sp(context) : sp;
     native.own = own_stack(thread, walked_sp, slot->memory.window, sizeof(slot->memory.window));
+    const bool reusable = slot->merged.reusable != 0;
+    // If a signal handler interrupts this function and never returns, the next stack must keep no words.
+    slot->merged.reusable = 0;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (context != nullptr) {
       walk_interrupted(&native, context);
     } else {
       walk_native(&native);
     }
+    native.common = reusable ? native.common : 0;
     if (native.count != 0) {
       id = intern(segment, thread, *all, *slot, native, merge(segment, thread, python, native, *slot), &sent);
     }

@@ -44,7 +44,7 @@ struct Descriptor {
 struct Availability {
   bool available = false;
   std::string detail;  // what was found or is missing
-  std::string hint;    // how to make the interface available; empty if it is available
+  std::string hint;    // how to make the interface available, or what to do about work that it cannot see
   // True if programs may be able to use the interface here, but gpuprof cannot record their work.
   bool unrecorded = false;
 };

@@ -14,7 +14,7 @@
 #include "cmd/command.h"
 #include "cmd/common/input.h"
 #include "profile/keywords.h"
-#include "profile/latency_bucket.h"
+#include "profile/log_buckets.h"
 #include "profile/record_fields.h"
 #include "profile/tables.h"
 #include "profile/writer.h"
@@ -169,11 +169,12 @@ class Printer {
   void put_field(std::string_view name, Id id) {
     number(name, index(id));
   }
-  void put_field(std::string_view /*name*/, std::span<const p::Latency::Bucket> buckets) {
-    for (const p::Latency::Bucket& bucket : buckets) {
-      // bucket_low() and bucket_high() may be called, because the reader rejects lines with invalid buckets.
+  template <typename Buckets>
+  void put_field(std::string_view /*name*/, std::span<const p::BucketCount<Buckets>> buckets) {
+    for (const p::BucketCount<Buckets>& bucket : buckets) {
+      // low() and high() may be called, because the reader rejects lines with invalid buckets.
       const std::string range =
-          std::to_string(p::bucket_low(bucket.bucket)) + ".." + std::to_string(p::bucket_high(bucket.bucket)) + "ns";
+          std::to_string(Buckets::low(bucket.bucket)) + ".." + std::to_string(Buckets::high(bucket.bucket)) + "ns";
       number(range, bucket.count);
     }
   }

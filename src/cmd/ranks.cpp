@@ -6,6 +6,7 @@
 
 #include "analyze/merge/merge.h"
 #include "analyze/rows/no_work.h"
+#include "analyze/subsets/subset_meta.h"
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
@@ -127,6 +128,9 @@ class Ranks : public Command {
     std::vector<std::string> notes;
     if (const std::string part = job.part(); !part.empty()) {
       notes.push_back("The profile is a subset of another: " + escaped(part) + ".");
+    }
+    if (const std::string recorded = analyze::recorded_part_text(job.info().meta); !recorded.empty()) {
+      notes.push_back("Recorded " + recorded + ".");
     }
     if (job.info().is_estimate()) {
       notes.push_back("All " + job.info().estimate_text() + ".");

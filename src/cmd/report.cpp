@@ -48,8 +48,12 @@ class Report : public Command {
     RETURN_IF_ERROR(choose());
     auto reader = input_.open();
     RETURN_IF_ERROR(reader);
-    auto rows = analyze::aggregate(
-        *reader, {.host = true, .idle = true, .squares = true, .stall_slices = true, .window = window_.chosen()});
+    auto rows = analyze::aggregate(*reader, {.host = true,
+                                             .idle = true,
+                                             .squares = true,
+                                             .durations = true,
+                                             .stall_slices = true,
+                                             .window = window_.chosen()});
     RETURN_IF_ERROR(rows);
     warn_of_gaps(rows->info);
     const analyze::Summary summary = analyze::summarize(*rows, options_);

@@ -35,4 +35,12 @@ Comparison compare(std::span<const Run> old_runs, std::span<const Run> new_runs)
   return all;
 }
 
+analyze::Percentiles percentiles_of(const Comparison& all, const KernelLine& kernel, size_t side) {
+  uint64_t count = 0;
+  for (size_t run = 0; run < kernel.costs.size(); ++run) {
+    count += (run < all.old_runs) == (side == 0) ? kernel.costs[run].count : 0;
+  }
+  return kernel.durations[side].percentiles(count, 0, UINT64_MAX);
+}
+
 }  // namespace gpuprof::compare

@@ -36,8 +36,9 @@ struct KernelLine {
   std::string old_name;  // name on the old side, if it is different
   Match match = Match::exact;
   Change change = Change::both;
-  std::vector<Cost> costs;          // one per run, in the order of Comparison::runs
-  std::array<StallSums, 2> stalls;  // sums of the old runs and of the new runs
+  std::vector<Cost> costs;                      // one per run, in the order of Comparison::runs
+  std::array<analyze::Durations, 2> durations;  // of the old runs and of the new runs
+  std::array<StallSums, 2> stalls;              // sums of the old runs and of the new runs
 };
 
 struct FunctionLine {
@@ -70,6 +71,9 @@ struct Comparison {
   std::vector<PathLine> paths;
   std::vector<std::string> stall_reasons;  // each reason occurs once; StallSums contain indexes into this list
 };
+
+// Returns the percentiles of the kernel's durations in all old runs (`side` 0) or all new runs (1).
+analyze::Percentiles percentiles_of(const Comparison& all, const KernelLine& kernel, size_t side);
 
 Comparison compare(std::span<const Run> old_runs, std::span<const Run> new_runs);
 

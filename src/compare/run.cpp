@@ -140,6 +140,7 @@ class RunBuilder {
       }
     }
     add_functions();
+    add_durations();
     add_stalls();
     if (cut_paths_ > 0) {
       run_.facts.info.warnings.push_back(
@@ -280,6 +281,16 @@ class RunBuilder {
     }
   }
 
+  void add_durations() {
+    for (size_t row = 0; row < rows_.durations.size(); ++row) {
+      const p::Work& work = rows_.work(rows_.rows[row]);
+      const auto kernel = kernels_by_id_.find(join_ids(static_cast<uint8_t>(work.op), index(work.name)));
+      if (kernel != kernels_by_id_.end()) {
+        run_.kernels[kernel->second].durations.add(rows_.durations[row]);
+      }
+    }
+  }
+
   // Ignores kernels whose cost is 0, which no comparison shows.
   void add_stalls() {
     std::unordered_map<uint32_t, uint32_t> reasons;  // maps STRING id to index into stall_reasons
@@ -338,7 +349,7 @@ Run run_of(const Aggregate& rows, std::string file, const analyze::StackOptions&
 
 Result<Run> read_run(profile::Reader& reader, std::string file, const analyze::StackOptions& stacks,
                      size_t most_frames) {
-  auto rows = analyze::aggregate(reader, {.stall_slices = true});
+  auto rows = analyze::aggregate(reader, {.durations = true, .stall_slices = true});
   if (!rows) {
     return std::move(rows).error();
   }

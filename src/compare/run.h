@@ -9,6 +9,7 @@
 #include "analyze/names/frame_origin.h"
 #include "analyze/paths/stack_view.h"
 #include "analyze/rows/aggregate.h"
+#include "analyze/rows/durations.h"
 #include "base/result.h"
 #include "compare/stall_sums.h"
 #include "profile/reader.h"
@@ -29,6 +30,7 @@ struct Cost {
 struct Kernel {
   std::string name;  // as in the profile: a kernel name or "[copy HtoD]"
   Cost cost;
+  analyze::Durations durations;
   StallSums stalls;  // empty if too many samples were dropped
 };
 

@@ -50,6 +50,17 @@ std::vector<std::string> recording_differences(std::span<const RunFacts* const> 
     differences.push_back(escaped(with->file) + " was recorded only in windows (--max-overhead) and " +
                           escaped(without->file) + " completely, and estimates vary more than times");
   }
+  const auto range_of = [](const RunFacts* run) { return analyze::recorded_range(run->info.meta); };
+  const auto other = std::find_if(runs.begin(), runs.end(),
+                                  [&](const RunFacts* run) { return range_of(run) != range_of(runs.front()); });
+  if (other != runs.end()) {
+    const auto work_of = [&](const RunFacts* run) {
+      const std::string range = range_of(run);
+      return escaped(run->file) +
+             (range.empty() ? " has the work outside of NVTX ranges, too" : " has only the work of " + range);
+    };
+    differences.push_back(work_of(runs.front()) + ", and " + work_of(*other));
+  }
   const auto is_window = [](const RunFacts& run) { return !analyze::recording_window(run.info.meta).empty(); };
   // Other windows end when the program ends, so a slower program has a longer window.
   const auto has_chosen_end = [](const RunFacts* run) {

@@ -6,7 +6,7 @@
 #include "output/text.h"
 #include "output/trust.h"
 #include "profile/keywords.h"
-#include "profile/latency_bucket.h"
+#include "profile/log_buckets.h"
 
 namespace gpuprof::output {
 namespace {
@@ -19,7 +19,8 @@ constexpr int kLatencySchemaVersion = 1;
 Json stats_json(const LatencyStats& stats) {
   Json buckets = Json::array();
   for (const profile::Latency::Bucket& bucket : stats.buckets) {
-    buckets.push_back({profile::bucket_low(bucket.bucket), profile::bucket_high(bucket.bucket), bucket.count});
+    buckets.push_back(
+        {profile::LatencyBuckets::low(bucket.bucket), profile::LatencyBuckets::high(bucket.bucket), bucket.count});
   }
   return {{"count", stats.count},   {"sum_ns", stats.sum_ns},       {"min_ns", stats.min_ns},
           {"p50_ns", stats.p50_ns}, {"p90_ns", stats.p90_ns},       {"p99_ns", stats.p99_ns},

@@ -6,7 +6,7 @@
 #include "base/text/utf8.h"
 #include "output/latency.h"
 #include "output/text.h"
-#include "profile/latency_bucket.h"
+#include "profile/log_buckets.h"
 
 namespace gpuprof::output {
 namespace {
@@ -30,8 +30,8 @@ constexpr size_t kRows = 65;  // one row for 0 ns, and one for each power of two
 std::array<uint64_t, kRows> rows_of(const LatencyStats& stats) {
   std::array<uint64_t, kRows> rows{};
   for (const auto& bucket : stats.buckets) {
-    if (bucket.bucket < profile::kLatencyBuckets) {
-      rows[static_cast<size_t>(std::bit_width(profile::bucket_low(bucket.bucket)))] += bucket.count;
+    if (bucket.bucket < profile::LatencyBuckets::kCount) {
+      rows[static_cast<size_t>(std::bit_width(profile::LatencyBuckets::low(bucket.bucket)))] += bucket.count;
     }
   }
   return rows;

@@ -11,7 +11,7 @@
 
 #include "profile/fields.h"
 #include "profile/keywords.h"
-#include "profile/latency_bucket.h"
+#include "profile/log_buckets.h"
 #include "profile/record_fields.h"
 
 namespace gpuprof::profile {
@@ -93,13 +93,14 @@ bool take(Input& x, std::string_view name, std::span<const FrameId>& out) {
       x, kMostPlaceFrames, "the code location has more than 1024 frames",
       [&](FrameId& frame) { return x.in.number(name, frame); }, x.context.frames, out);
 }
-bool take(Input& x, std::string_view name, std::span<const Latency::Bucket>& out) {
+template <typename Buckets>
+bool take(Input& x, std::string_view name, std::span<const BucketCount<Buckets>>& out) {
   return take_list(
-      x, kLatencyBuckets, "there are more than 496 buckets",
-      [&](Latency::Bucket& pair) {
+      x, Buckets::kCount, "there are more buckets than exist",
+      [&](BucketCount<Buckets>& pair) {
         return x.in.number(name, pair.bucket) && x.in.number("bucket's count", pair.count);
       },
-      x.context.buckets, out);
+      std::get<std::vector<BucketCount<Buckets>>>(x.context.buckets), out);
 }
 
 template <typename R>
@@ -141,8 +142,8 @@ bool check(Input& x, const Latency& r) {
   if (!check_sums(x, r)) {
     return false;
   }
-  const uint32_t first = bucket_of(r.min_ns);
-  const uint32_t last = bucket_of(r.max_ns);
+  const uint32_t first = LatencyBuckets::of(r.min_ns);
+  const uint32_t last = LatencyBuckets::of(r.max_ns);
   uint64_t left = r.count;
   for (const Latency::Bucket& pair : r.buckets) {
     if (pair.bucket < first || pair.bucket > last) {
@@ -154,6 +155,17 @@ bool check(Input& x, const Latency& r) {
     left -= pair.count;
   }
   return left == 0 || x.in.fail("the buckets hold fewer values than 'count'");
+}
+
+bool check(Input& x, const Duration& r) {
+  uint64_t least = 0;  // the least possible number of the next bucket
+  for (const Duration::Bucket& pair : r.buckets) {
+    if (pair.bucket < least || pair.bucket >= DurationBuckets::kCount || pair.count == 0) {
+      return x.in.fail("bucket", "is out of order, does not exist or is empty");
+    }
+    least = uint64_t{pair.bucket} + 1;
+  }
+  return true;
 }
 
 using Parse = bool (*)(Input&, std::optional<Record>&);
@@ -192,9 +204,9 @@ constexpr std::array<Kind, sizeof...(Rs) + 1> kinds() {
 }
 
 // Frequent kinds come first, because find_kind() compares a line with one kind after the other.
-constexpr auto kKinds = kinds<Gpu, EuStall, Share, Event, Idle, Call, Host, Launch, Work, GpuPlace, GpuInstruction,
-                              GpuCount, Span, String, Frame, Stack, Latency, Range, Meta, Process, Device, GpuModule,
-                              Sampling, Window, Coverage, Weighted, Loss, End>();
+constexpr auto kKinds = kinds<Gpu, EuStall, Share, Duration, Event, Idle, Call, Host, Launch, Work, GpuPlace,
+                              GpuInstruction, GpuCount, Span, String, Frame, Stack, Latency, Range, Meta, Process,
+                              Device, GpuModule, Sampling, Window, Coverage, Weighted, Loss, End>();
 // Stack has two kinds, Unknown has none, and each other type has one.
 static_assert(kKinds.size() == std::variant_size_v<Record>);
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "profile/records.h"
@@ -28,9 +29,10 @@ constexpr bool is_plausible(const Sums& r) {
 }
 
 struct ParseContext {
-  std::vector<StackElement> elements;    // memory for the span of a Stack
-  std::vector<FrameId> frames;           // memory for the span of a GpuPlace
-  std::vector<Latency::Bucket> buckets;  // memory for the span of a Latency
+  std::vector<StackElement> elements;  // memory for the span of a Stack
+  std::vector<FrameId> frames;         // memory for the span of a GpuPlace
+  // Memory for the span of a Latency and of a Duration.
+  std::tuple<std::vector<Latency::Bucket>, std::vector<Duration::Bucket>> buckets;
   uint64_t remarks = 0;
   std::string reason;  // why parse_line() returned no record
 };

@@ -137,6 +137,9 @@ inline constexpr auto kLayout<Latency> = layout("LATENCY", field("work", &Latenc
                                                 field("sum_ns", &Latency::sum_ns), field("min_ns", &Latency::min_ns),
                                                 field("max_ns", &Latency::max_ns), field("bucket", &Latency::buckets));
 template <>
+inline constexpr auto kLayout<Duration> = layout("DURATION", field("slice", &Duration::slice),
+                                                 field("work", &Duration::work), field("bucket", &Duration::buckets));
+template <>
 inline constexpr auto kLayout<Event> = layout("EVENT", field("work", &Event::work),
                                               field("correlation", &Event::correlation),
                                               field("start_ns", &Event::start_ns), field("end_ns", &Event::end_ns),

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <variant>
 
+#include "profile/log_buckets.h"
+
 namespace gpuprof::profile {
 
 // The oldest version that readers must support. No earlier version was released.
@@ -238,13 +240,10 @@ enum class Phase : uint8_t {
   call_to_start,
 };
 
-// A histogram. Bucket b counts the values v with b = bucket_of(v) (see latency_bucket.h). The values of lines with
-// the same WORK and phase are added.
+// A histogram. Bucket b counts the values v with b = LatencyBuckets::of(v) (see log_buckets.h). The values of lines
+// with the same WORK and phase are added.
 struct Latency {
-  struct Bucket {
-    uint32_t bucket = 0;
-    uint64_t count = 0;
-  };
+  using Bucket = BucketCount<LatencyBuckets>;
   WorkId work{};
   Phase phase = Phase::call_to_queued;
   uint64_t count = 0;
@@ -252,6 +251,14 @@ struct Latency {
   uint64_t min_ns = 0;
   uint64_t max_ns = 0;
   std::span<const Bucket> buckets;
+};
+
+// The durations of the work items in the GPU lines with the same slice and WORK. Lines add up.
+struct Duration {
+  using Bucket = BucketCount<DurationBuckets>;
+  uint64_t slice = 0;
+  WorkId work{};
+  std::span<const Bucket> buckets;  // ascending, without empty buckets
 };
 
 // One piece of GPU or host work. Recorded only with --timeline.
@@ -375,7 +382,7 @@ struct Unknown {
 };
 
 using Record = std::variant<Meta, String, Frame, Stack, Process, Device, Range, Work, Gpu, Host, Launch, Share, Idle,
-                            Window, Latency, Event, Call, Span, Coverage, Weighted, GpuModule, GpuPlace, GpuInstruction,
-                            GpuCount, Sampling, EuStall, Loss, End, Unknown>;
+                            Window, Latency, Duration, Event, Call, Span, Coverage, Weighted, GpuModule, GpuPlace,
+                            GpuInstruction, GpuCount, Sampling, EuStall, Loss, End, Unknown>;
 
 }  // namespace gpuprof::profile

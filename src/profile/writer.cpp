@@ -95,7 +95,8 @@ class LineBuilder {
     append_hex_escape(static_cast<unsigned char>(first), out_);
     escape(element.text.substr(1), out_);
   }
-  void put(const Latency::Bucket& bucket) {
+  template <typename Buckets>
+  void put(const BucketCount<Buckets>& bucket) {
     put(bucket.bucket);
     put(bucket.count);
   }

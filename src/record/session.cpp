@@ -310,9 +310,12 @@ class Session {
 
   Result<SessionResult> finish() {
     const uint64_t cpu_ns = own_cpu_ns() - own_cpu_before_ns_;
+    auto still_running =
+        attachment_.is_wanted() ? std::vector<std::string>() : command_.running(*channel_, options_.wait_for_children);
     const uint64_t end_ns = stop_recording();
     SummaryFacts facts = facts_at(end_ns);
     facts.recorder_cpu_ns = cpu_ns;
+    facts.still_running = std::move(still_running);
     correlator_->add_meta("target.exit_status", facts.target_end);
     add_overhead_meta(*correlator_, options_, facts);
     put_unrecorded(facts.unrecorded_processes);
@@ -371,7 +374,9 @@ class Session {
     facts.windows = correlator_->windows();
     facts.only_a_window = windows_->had_gaps() || attachment_.is_wanted();
     facts.duty_cycle = options_.has_duty_cycle();
+    facts.max_overhead = options_.max_overhead;
     facts.used_gpu = iteration_->ever_connected();
+    facts.lacked_descriptors = channel_->lacked_descriptors();
     facts.nvtx_range = options_.nvtx_range;
     const Totals& totals = correlator_->totals();
     const bool nothing = totals.launches == 0 && totals.gpu_records == 0;

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/saturating_add.h"
+#include "base/text/hints.h"
 #include "base/text/numbers.h"
 #include "profile/coverage.h"
 #include "profile/loss.h"
@@ -171,13 +172,29 @@ Phrases recorded(const SummaryFacts& facts) {
   return phrases;
 }
 
+uint64_t overhead_ns(const SummaryFacts& facts) {
+  return facts.overhead.per_launch(facts.totals.launches) * facts.totals.launches;
+}
+
+Phrases exceeded(const SummaryFacts& facts) {
+  if (!facts.duty_cycle || facts.max_overhead <= 0 ||
+      static_cast<double>(overhead_ns(facts)) <= facts.max_overhead / 100 * static_cast<double>(facts.wall_ns)) {
+    return {};
+  }
+  constexpr uint64_t kShortNs = 20'000'000'000;  // what was spent above the limit is saved in about this time
+  return {fmt::format(
+      "overhead {} exceeds --max-overhead {:g}%: {}", percent_text(overhead_ns(facts), facts.wall_ns),
+      facts.max_overhead,
+      facts.wall_ns < kShortNs ? "the run is too short for its first window" : "even its rarest windows cost more")};
+}
+
 // The CPU time before and after the recording is left out if it is short.
 Phrases costs(const SummaryFacts& facts) {
   Phrases phrases;
   if (facts.overhead.samples > 0) {
     const uint64_t per_launch = facts.overhead.per_launch(facts.totals.launches);
     phrases.push_back(fmt::format("overhead at least {} a launch ({} of the run)", duration_text(per_launch),
-                                  percent_text(per_launch * facts.totals.launches, facts.wall_ns)));
+                                  percent_text(overhead_ns(facts), facts.wall_ns)));
   }
   phrases.push_back("gpuprof itself " + percent_text(facts.recorder_cpu_ns, facts.wall_ns) + " of a core");
   if (facts.other_cpu_ns >= kShownCpuNs) {
@@ -208,6 +225,23 @@ Phrases ending(const SummaryFacts& facts) {
                                   : Phrases{(is_status ? "target: exit status " : "target: ") + facts.target_end};
 }
 
+Phrases still_running(const SummaryFacts& facts) {
+  constexpr size_t kMostNamed = 2;
+  const size_t all = facts.still_running.size();
+  if (all == 0) {
+    return {};
+  }
+  std::string text = all == 1 ? "process " : "processes ";
+  for (size_t i = 0; i < std::min(all, kMostNamed); ++i) {
+    text.append(i == 0 ? "" : i + 1 == all ? " and " : ", ").append(facts.still_running[i]);
+  }
+  if (all > kMostNamed) {
+    text += " and " + std::to_string(all - kMostNamed) + " more";
+  }
+  return {text + (all == 1 ? " still runs" : " still run"),
+          std::string(all == 1 ? "its" : "their") + " later work is not in the profile"};
+}
+
 bool saw_nothing(const Totals& totals) {
   return totals.launches == 0 && totals.gpu_records == 0 && totals.samples == 0;
 }
@@ -217,6 +251,10 @@ std::string empty_profile(const std::string& reason, const SummaryFacts& facts) 
 }
 
 Summary nothing_seen(const SummaryFacts& facts) {
+  if (facts.lacked_descriptors) {
+    return {
+        true, {empty_profile("gpuprof had too few file descriptors to record the target", facts)}, hints::kMoreFiles};
+  }
   if (!facts.totals.lost.empty()) {
     Summary summary;
     summary.is_warning = true;
@@ -266,6 +304,7 @@ Summary summary_of(const SummaryFacts& facts) {
   if (saw_nothing(facts.totals) && facts.counted == 0) {
     Summary summary = nothing_seen(facts);
     add_lines(times(facts), summary.lines);
+    add_lines(still_running(facts), summary.lines);
     add_lines(ending(facts), summary.lines);
     return summary;
   }
@@ -282,12 +321,27 @@ Summary summary_of(const SummaryFacts& facts) {
     add_lines(recorded(facts), summary.lines);
   }
   add_lines(costs(facts), summary.lines);
+  add_lines(exceeded(facts), summary.lines);
   add_lines(times(facts), summary.lines);
   add_lines(kept(facts), summary.lines);
+  add_lines(still_running(facts), summary.lines);
   Phrases last = ending(facts);
   last.insert(last.begin(), fmt::format("wrote {} ({})", facts.file, bytes_text(facts.file_bytes)));
   add_lines(last, summary.lines);
   return summary;
+}
+
+std::string exceeded_line(const SummaryFacts& facts) {
+  const Phrases phrases = exceeded(facts);
+  return phrases.empty() ? "" : phrases.front();
+}
+
+std::string running_line(const SummaryFacts& facts) {
+  std::string text;
+  for (const std::string& phrase : still_running(facts)) {
+    text.append(text.empty() ? "" : ", ").append(phrase);
+  }
+  return text;
 }
 
 std::string python_line(const RefusedPython& refused) {
@@ -326,6 +380,9 @@ void print_summary(const SummaryFacts& facts) {
     } else {
       log::info(line);
     }
+  }
+  if (facts.lacked_descriptors && !saw_nothing(facts.totals)) {
+    log::warn("gpuprof had too few file descriptors at times, so processes may be missing", hints::kMoreFiles);
   }
   for (const Error& process : facts.unrecorded_processes) {
     log::warn(process.message, process.hint);

@@ -47,8 +47,12 @@ struct SummaryFacts {
   std::string target_end;
   // True if recording was off during a part of the target's life.
   bool only_a_window = false;
-  bool duty_cycle = false;  // recording was on only in windows of --max-overhead
-  std::string nvtx_range;   // the argument of --nvtx-range
+  std::vector<std::string> still_running;  // processes of the command at the end: "4242 (python3)"
+  bool duty_cycle = false;                 // recording was on only in windows of --max-overhead
+  double max_overhead = 0;                 // with duty_cycle: the limit in percent of wall_ns
+  std::string nvtx_range;                  // the argument of --nvtx-range
+  // True if gpuprof had no free descriptor for a connection of a process.
+  bool lacked_descriptors = false;
   // True if a process of the target connected.
   bool used_gpu = false;
   // If no GPU work was recorded: the unavailable backends and why they are unavailable.
@@ -64,6 +68,12 @@ struct Summary {
 
 // Lists losses and missing data first, then what was recorded, its cost, and the file.
 Summary summary_of(const SummaryFacts& facts);
+
+// Says that the measured overhead exceeds the limit of --max-overhead, and why. Returns "" if it does not.
+std::string exceeded_line(const SummaryFacts& facts);
+
+// Returns "process 42 (sh) still runs, its later work is not in the profile"; empty: no process still runs.
+std::string running_line(const SummaryFacts& facts);
 
 // Returns why Python frames are missing; empty: no process lacks Python frames.
 std::string python_line(const RefusedPython& refused);

@@ -5,10 +5,11 @@
 #define GPUPROF_WIRE_BATCH_SCAN_H
 
 #include "wire/bpf_events.h"
+#include "wire/gpu_commands.h"
 
 #define GPUPROF_BATCH_KERNELS 64    /* limit of kernels stored per batch, a power of two; the first ones are kept */
 #define GPUPROF_BATCH_COMMANDS 4096 /* limit of commands scanned per batch */
-#define GPUPROF_BATCH_WINDOW 20     /* dwords read from the start of each command */
+#define GPUPROF_BATCH_WINDOW 32     /* dwords read from the start of each command, a power of two */
 #define GPUPROF_BATCH_DEPTH 3       /* limit of nested batch calls */
 #define GPUPROF_BATCH_JUMPS 16      /* limit of jumps to other buffers, of all kinds */
 #define GPUPROF_BATCH_NOOPS 64      /* after this many no-ops in a row, the memory counts as never written */
@@ -21,7 +22,8 @@ enum gpuprof_batch_state {
   GPUPROF_BATCH_RUNS = 0,
   GPUPROF_BATCH_ENDED = 1,
   GPUPROF_BATCH_UNWRITTEN = 2, /* the batch is incomplete, or the memory holds no batch */
-  GPUPROF_BATCH_CUT = 3        /* the scan reached one of its limits */
+  GPUPROF_BATCH_CUT = 3,       /* the scan reached one of its limits */
+  GPUPROF_BATCH_UNKNOWN = 4    /* the scan met a command that is in no table, or memory that is not written yet */
 };
 
 struct gpuprof_batch_scan {
@@ -43,7 +45,7 @@ struct gpuprof_batch_scan {
   gpuprof_u32 noops; /* no-ops since the last other command */
   gpuprof_u32 state;
   gpuprof_u32 count;
-  gpuprof_u32 pad;
+  gpuprof_u32 unknown;                       /* in the state GPUPROF_BATCH_UNKNOWN: first dword of the command */
   gpuprof_u64 starts[GPUPROF_BATCH_KERNELS]; /* start addresses of kernels, relative to the instruction base address */
   /* Recently stored starts, indexed by their low bits, to skip repetitions. */
   gpuprof_u64 recent[GPUPROF_BATCH_KERNELS];
@@ -66,40 +68,82 @@ static inline __attribute__((always_inline)) void gpuprof_batch_add(struct gpupr
   scan->count = count + 1;
 }
 
-/* Handles a command of the 3D pipeline that contains kernel addresses. */
-static inline __attribute__((always_inline)) void gpuprof_batch_take_shader(struct gpuprof_batch_scan* scan,
-                                                                            gpuprof_u32 command,
-                                                                            const gpuprof_u32* words) {
-  switch (command) {
-    case 0x7810: /* 3DSTATE_VS */
-    case 0x7811: /* 3DSTATE_GS */
-    case 0x781d: /* 3DSTATE_DS */
-      if (words[1] | words[2]) {
-        gpuprof_batch_add(scan, words[1], words[2], 0);
-      }
-      break;
-    case 0x781b: /* 3DSTATE_HS */
-      if (words[3] | words[4]) {
-        gpuprof_batch_add(scan, words[3], words[4], 0);
-      }
-      break;
-    case 0x7820: /* 3DSTATE_PS: up to three kernels, one per SIMD width */
-      if (words[1] | words[2]) {
-        gpuprof_batch_add(scan, words[1], words[2], 0);
-      }
-      if (words[8] | words[9]) {
-        gpuprof_batch_add(scan, words[8], words[9], 0);
-      }
-      if (words[10] | words[11]) {
-        gpuprof_batch_add(scan, words[10], words[11], 0);
-      }
-      break;
+/* Returns the key of a command in the tables of wire/gpu_commands.h: bits 31:16 of its first dword, without the bits
+ * that are not part of the opcode. */
+static inline __attribute__((always_inline)) gpuprof_u32 gpuprof_batch_key(gpuprof_u32 dword) {
+  gpuprof_u32 high = dword >> 16;
+  switch (dword >> 29) {
+    case 0: /* memory interface */
+      return high & 0xff80;
+    case 2: /* blitter */
+      return high & 0xffc0;
+    case 5: /* barriers */
+      return high & 0xfc00;
     default:
-      break;
+      if ((high & 0xff00) == 0x7200) { /* bits 17:16 of compute commands are a variant of the command */
+        return high & 0xfffc;
+      }
+      return (high & 0xff80) == 0x7d80 ? 0x7d80 : high; /* bits 22:16 of L3_CONTROL are flags */
   }
 }
 
-/* Handles a media command. GPGPU_WALKER names its kernel by an interface descriptor, which is 32 bytes in memory. */
+/* Returns the length of a command in dwords, or 0 if the command is unknown. */
+static inline __attribute__((always_inline)) gpuprof_u32 gpuprof_batch_length(gpuprof_u32 key, gpuprof_u32 dword) {
+#define GPUPROF_ROW(opcode, mask, length_bits, names, source) \
+  case opcode:                                                \
+    return (length_bits) ? (dword & ((1U << (length_bits)) - 1)) + 2 : 1;
+  switch (key) {
+    GPUPROF_GPU_COMMANDS(GPUPROF_ROW)
+    default:
+      return 0;
+  }
+#undef GPUPROF_ROW
+}
+
+/* Describes where a command holds kernel addresses: the indices of up to three dwords in bits 7:0, 15:8 and 23:16, and
+ * these flags. 0: the command holds none. */
+#define GPUPROF_BATCH_WIDE (1U << 30)   /* an address ends in the next dword */
+#define GPUPROF_BATCH_SHADER (1U << 31) /* the address 0 means that the shader is off */
+
+static inline __attribute__((always_inline)) gpuprof_u32 gpuprof_batch_places(gpuprof_u32 key, gpuprof_u32 dwords) {
+#define GPUPROF_ROW(opcode, length, bits, is_shader, first, second, third, source)            \
+  case ((opcode) << 16) + (length):                                                           \
+    return (first) | (second) << 8 | (third) << 16 | ((bits) > 26 ? GPUPROF_BATCH_WIDE : 0) | \
+           ((is_shader) ? GPUPROF_BATCH_SHADER : 0);
+  switch (dwords > 0xff ? 0 : (key << 16) + dwords) {
+    GPUPROF_GPU_KERNELS(GPUPROF_ROW)
+    default:
+      return 0;
+  }
+#undef GPUPROF_ROW
+}
+
+/* Returns whether the scan cannot read a command, because it has an unknown length although it is one that this header
+ * must read. */
+static inline __attribute__((always_inline)) int gpuprof_batch_is_strange(gpuprof_u32 key, gpuprof_u32 dwords,
+                                                                          gpuprof_u32 places) {
+#define GPUPROF_ROW(opcode, length, bits, is_shader, first, second, third, source) || key == (opcode)
+  if (key == 0x6101) { /* STATE_BASE_ADDRESS */
+    return dwords < 12;
+  }
+  if (key == 0x7105) { /* GPGPU_WALKER */
+    return dwords != 15;
+  }
+  return !places && (0 GPUPROF_GPU_KERNELS(GPUPROF_ROW));
+#undef GPUPROF_ROW
+}
+
+static inline __attribute__((always_inline)) void gpuprof_batch_take_kernel(struct gpuprof_batch_scan* scan,
+                                                                            const gpuprof_u32* words,
+                                                                            gpuprof_u32 places, gpuprof_u32 at) {
+  gpuprof_u32 low = words[at & (GPUPROF_BATCH_WINDOW - 1)] & ~63U;
+  gpuprof_u32 high = places & GPUPROF_BATCH_WIDE ? words[(at + 1) & (GPUPROF_BATCH_WINDOW - 1)] : 0;
+  if (at && ((low | high) || !(places & GPUPROF_BATCH_SHADER))) {
+    gpuprof_batch_add(scan, low, high, 0);
+  }
+}
+
+/* Handles the commands of Gen8 to Gen12 that name a kernel by an interface descriptor, which is 32 bytes in memory. */
 static inline __attribute__((always_inline)) void gpuprof_batch_take_media(struct gpuprof_batch_scan* scan,
                                                                            const gpuprof_u32* words) {
   if (words[0] == 0x70020002) { /* MEDIA_INTERFACE_DESCRIPTOR_LOAD */
@@ -115,31 +159,20 @@ static inline __attribute__((always_inline)) void gpuprof_batch_take_media(struc
   }
 }
 
-/* Handles a command of the 3D, compute and media pipelines. Returns its length in dwords. */
-static inline __attribute__((always_inline)) gpuprof_u32 gpuprof_batch_take_pipeline(struct gpuprof_batch_scan* scan,
-                                                                                     const gpuprof_u32* words) {
-  gpuprof_u32 command = words[0] >> 16;
-  gpuprof_u32 subtype = (words[0] >> 27) & 3;
-  if (subtype == 1) { /* PIPELINE_SELECT and the like */
-    return 1;
-  }
-  if (command == 0x7208) { /* COMPUTE_WALKER, which contains the interface descriptor */
-    gpuprof_batch_add(scan, words[18], words[19], 0);
-  } else if (command == 0x7002 || command == 0x7105) {
-    gpuprof_batch_take_media(scan, words);
-  } else if (command == 0x6101) { /* STATE_BASE_ADDRESS in the form that it has since Gen8 */
-    if ((words[0] & 0xff) >= 10 && words[6] & 1) {
+/* Handles a command that sets a base address or the system routine. */
+static inline __attribute__((always_inline)) void gpuprof_batch_take_state(struct gpuprof_batch_scan* scan,
+                                                                           gpuprof_u32 key, gpuprof_u32 dwords,
+                                                                           const gpuprof_u32* words) {
+  if (key == 0x6101) { /* STATE_BASE_ADDRESS in the form that it has since Gen8 */
+    if (words[6] & 1) {
       scan->dynamic = (((gpuprof_u64)(words[7] & 0xffff) << 32) | words[6]) & ~(gpuprof_u64)0xfff;
     }
     if (words[10] & 1) {
       scan->base = (((gpuprof_u64)words[11] << 32) | words[10]) & ~(gpuprof_u64)0xfff;
     }
-  } else if (command == 0x6102) { /* STATE_SIP */
+  } else if (key == 0x6102 && dwords == 3) { /* STATE_SIP */
     gpuprof_batch_add(scan, words[1], words[2], GPUPROF_BATCH_SYSTEM_ROUTINE);
-  } else {
-    gpuprof_batch_take_shader(scan, command, words);
   }
-  return (words[0] & 0xff) + 2;
 }
 
 /* Continues the scan at `to`. If `call` is set, the scan later returns to the command after the jump. */
@@ -157,26 +190,24 @@ static inline __attribute__((always_inline)) void gpuprof_batch_jump(struct gpup
   scan->at = to;
 }
 
-/* Handles a command of the memory interface. Returns its length in dwords, or 0 if the scan continues at another
- * address. */
-static inline __attribute__((always_inline)) gpuprof_u32 gpuprof_batch_take_memory(struct gpuprof_batch_scan* scan,
-                                                                                   const gpuprof_u32* words) {
-  gpuprof_u32 opcode = (words[0] >> 23) & 0x3f;
-  if (opcode == 0x0a) { /* MI_BATCH_BUFFER_END */
+/* Handles a command that ends the batch or jumps. Returns 1 if the scan continues at another address. */
+static inline __attribute__((always_inline)) int gpuprof_batch_take_jump(struct gpuprof_batch_scan* scan,
+                                                                         gpuprof_u32 key, const gpuprof_u32* words) {
+  if (key == 0x0500) { /* MI_BATCH_BUFFER_END */
     if (scan->depth == 0) {
       scan->state = scan->missed ? GPUPROF_BATCH_CUT : GPUPROF_BATCH_ENDED;
     } else {
       --scan->depth;
       scan->at = scan->back[scan->depth & 3];
     }
-    return 0;
+    return 1;
   }
-  if (opcode == 0x31) { /* MI_BATCH_BUFFER_START */
+  if (key == 0x1880) { /* MI_BATCH_BUFFER_START */
     gpuprof_u64 to = (((gpuprof_u64)(words[2] & 0xffff) << 32) | words[1]) & ~(gpuprof_u64)3;
     gpuprof_batch_jump(scan, to, (words[0] >> 22) & 1);
-    return 0;
+    return 1;
   }
-  return opcode < 0x10 ? 1 : (words[0] & 0xff) + 2;
+  return 0;
 }
 
 /* Returns the GPU address that the caller must read for the next step. */
@@ -194,12 +225,13 @@ static inline __attribute__((always_inline)) void gpuprof_batch_unreadable(struc
   }
 }
 
-/* Handles the words at gpuprof_batch_next(), which are a command or a descriptor. The caller passes 0 for words that
- * it cannot read. */
+/* Handles the words at gpuprof_batch_next(), which are a command or a descriptor. `count` is the number of words that
+ * the caller could read, and at least 1. The other words of the window are 0. */
 static inline __attribute__((always_inline)) void gpuprof_batch_step(struct gpuprof_batch_scan* scan,
-                                                                     const gpuprof_u32* words) {
-  gpuprof_u32 type = words[0] >> 29;
-  gpuprof_u32 length;
+                                                                     const gpuprof_u32* words, gpuprof_u32 count) {
+  gpuprof_u32 key = gpuprof_batch_key(words[0]);
+  gpuprof_u32 dwords;
+  gpuprof_u32 places;
   if (scan->descriptor) {
     scan->descriptor = 0;
     if (words[0] | words[1]) {
@@ -217,17 +249,30 @@ static inline __attribute__((always_inline)) void gpuprof_batch_step(struct gpup
     return;
   }
   scan->noops = 0;
-  if (type == 0) {
-    length = gpuprof_batch_take_memory(scan, words);
-  } else if (type == 3) {
-    length = gpuprof_batch_take_pipeline(scan, words);
-  } else if (type == 2) { /* blitter */
-    length = (words[0] & 0xff) + 2;
-  } else {
+  dwords = gpuprof_batch_length(key, words[0]);
+  places = gpuprof_batch_places(key, dwords);
+  if (dwords == 0 || gpuprof_batch_is_strange(key, dwords, places)) {
+    scan->unknown = words[0];
+    scan->state = GPUPROF_BATCH_UNKNOWN;
+    return;
+  }
+  if (dwords > count && count < GPUPROF_BATCH_WINDOW) { /* the command continues in memory that cannot be read */
     scan->state = GPUPROF_BATCH_UNWRITTEN;
     return;
   }
-  scan->at += 4 * (gpuprof_u64)length;
+  if (gpuprof_batch_take_jump(scan, key, words)) {
+    return;
+  }
+  if (places) {
+    gpuprof_batch_take_kernel(scan, words, places, places & 0xff);
+    gpuprof_batch_take_kernel(scan, words, places, (places >> 8) & 0xff);
+    gpuprof_batch_take_kernel(scan, words, places, (places >> 16) & 0xff);
+  } else if (key == 0x7002 || key == 0x7105) {
+    gpuprof_batch_take_media(scan, words);
+  } else {
+    gpuprof_batch_take_state(scan, key, dwords, words);
+  }
+  scan->at += 4 * (gpuprof_u64)dwords;
 }
 
 #endif /* GPUPROF_WIRE_BATCH_SCAN_H */

@@ -17,10 +17,18 @@ enum gpuprof_drm_event_type {
   GPUPROF_DRM_SUBMITTED = 69 /* gpuprof_drm_submitted: sent after the system call that queued the job */
 };
 
+/* How a job ended. */
+enum gpuprof_drm_end {
+  GPUPROF_DRM_FINISHED = 0,
+  GPUPROF_DRM_FAILED = 1, /* the fence has an error */
+  /* The driver gave Linux's scheduler no fence of the hardware, so the scheduler ended the job when it began. */
+  GPUPROF_DRM_NO_FENCE = 2
+};
+
 /* The finished fence (context, seqno) identifies a job. The kernel never reuses a fence context. */
 struct gpuprof_drm_job {
   gpuprof_u32 type;
-  gpuprof_u32 failed; /* only in DONE; 1: the fence has an error */
+  gpuprof_u32 end; /* only in DONE: enum gpuprof_drm_end */
   gpuprof_u64 context;
   gpuprof_u64 seqno;
   gpuprof_u64 time_ns; /* CLOCK_MONOTONIC */
@@ -48,7 +56,7 @@ struct gpuprof_drm_batch {
   gpuprof_u32 vm;
   gpuprof_u32 queue;
   gpuprof_u32 count;
-  gpuprof_u32 pad;
+  gpuprof_u32 unknown;                       /* as in gpuprof_batch_scan */
   gpuprof_u64 starts[GPUPROF_BATCH_KERNELS]; /* as in gpuprof_batch_scan */
 };
 
@@ -99,7 +107,9 @@ enum gpuprof_drm_count {
   GPUPROF_DRM_LOST_BATCHES = 3,  /* BATCH, BOUND and SUBMITTED events dropped because the ring buffer was full */
   GPUPROF_DRM_LOST_BINDINGS = 4, /* bindings dropped because the table was full */
   GPUPROF_DRM_GIVEN_UP = 5,      /* incomplete batches that the BPF program stopped scanning */
-  GPUPROF_DRM_COUNTS = 6
+  /* waits of recorded processes for the GPU, although the process has submitted nothing since its last wait */
+  GPUPROF_DRM_WAITS_ONLY = 6,
+  GPUPROF_DRM_COUNTS = 7
 };
 
 /* Indices in the map `numbers`, which holds the last number given out of each kind. */

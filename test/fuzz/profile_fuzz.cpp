@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "analyze/paths/fold.h"
-#include "profile/latency_bucket.h"
+#include "profile/log_buckets.h"
 #include "profile/writer.h"
 #include "profile_input.h"
 
@@ -60,7 +60,7 @@ void require_sums(const analyze::Aggregate& rows) {
   for (const analyze::LatencyRow& row : rows.latencies) {
     uint64_t count = 0;
     for (const profile::Latency::Bucket& bucket : row.buckets) {
-      require(bucket.bucket < profile::kLatencyBuckets);
+      require(bucket.bucket < profile::LatencyBuckets::kCount);
       count += bucket.count;
     }
     require(count == row.count);

@@ -166,6 +166,20 @@ class Profile:
             paths[row[0]] = ";".join(filter(None, (paths[row[1]], name)))
         return paths
 
+    def counts(self):
+        """Returns {(slice, WORK id): count} of the GPU lines."""
+        result = collections.Counter()
+        for slice_, work, count, *_ in self.of("GPU"):
+            result[slice_, work] += int(count)
+        return result
+
+    def durations(self):
+        """Returns {(slice, WORK id): count} of the DURATION lines."""
+        result = collections.Counter()
+        for slice_, work, *buckets in self.of("DURATION"):
+            result[slice_, work] += sum(int(count) for count in buckets[1::2])
+        return result
+
     def measured(self, kind):
         """Returns [(Work, other fields)] of the lines of a kind whose first fields are slice and WORK: GPU, HOST, LAUNCH, SHARE."""
         works = self.works
@@ -328,6 +342,7 @@ class RuntimeTest(unittest.TestCase):
         self.assertIsNotNone(end, "the profile has no END record")
         self.assertEqual(total, end["gpu_ns"])
         self.assertEqual(end["gpu_records"], sum(row[3] for row in profile.gpu()))
+        self.assertEqual(profile.durations(), profile.counts())
 
     def assert_works_differ(self, profile):
         """Checks that no two WORK lines are alike: launches from one place have one stack, timed or not."""

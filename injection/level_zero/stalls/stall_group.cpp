@@ -41,7 +41,7 @@ bool learn_metrics(const MetricsApi& zet, StallGroup* group) {
   for (uint32_t i = 0; i < count; ++i) {
     zet_metric_properties_t& metric = metrics.get()[i];
     metric.stype = ZET_STRUCTURE_TYPE_METRIC_PROPERTIES;
-    if (zet.zetMetricGetProperties(handles[i], &metric) != ZE_RESULT_SUCCESS) {
+    if (handles[i] == nullptr || zet.zetMetricGetProperties(handles[i], &metric) != ZE_RESULT_SUCCESS) {
       return false;
     }
     metric.name[ZET_MAX_METRIC_NAME - 1] = '\0';

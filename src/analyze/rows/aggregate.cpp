@@ -49,8 +49,8 @@ Error no_interval(uint64_t line) {
 bool has_slices(const p::Reader::Batch& batch) {
   return batch.record == nullptr || std::holds_alternative<p::Gpu>(*batch.record) ||
          std::holds_alternative<p::EuStall>(*batch.record) || std::holds_alternative<p::Share>(*batch.record) ||
-         std::holds_alternative<p::Launch>(*batch.record) || std::holds_alternative<p::Host>(*batch.record) ||
-         std::holds_alternative<p::Idle>(*batch.record);
+         std::holds_alternative<p::Duration>(*batch.record) || std::holds_alternative<p::Launch>(*batch.record) ||
+         std::holds_alternative<p::Host>(*batch.record) || std::holds_alternative<p::Idle>(*batch.record);
 }
 
 class Aggregator {
@@ -504,6 +504,23 @@ class Aggregator {
       const bool is_explained = work->op == p::Op::cpu || index(work->name) != 0;
       (is_explained ? result_.info.idle_explained_ns : result_.info.idle_not_sampled_ns) += r.ns;
     }
+  }
+
+  // No other sum depends on durations. So counts are clamped instead of rejected, and counts of other works are
+  // ignored.
+  Reason keep(const p::Duration& r) {
+    const uint32_t position = result_.tables.position(r.work);
+    if (!options_.durations || is_outside(r.slice) || position >= rows_of_.size() || rows_of_[position] == kNone) {
+      return std::nullopt;
+    }
+    if (rows_of_[position] >= result_.durations.size()) {
+      result_.durations.resize(rows_of_[position] + 1);
+    }
+    for (const p::Duration::Bucket& bucket : r.buckets) {
+      uint64_t& count = p::count_of_bucket(result_.durations[rows_of_[position]], bucket.bucket);
+      count = saturating_add(count, bucket.count);
+    }
+    return std::nullopt;
   }
 
   Reason keep(const p::Weighted& r) {

@@ -146,15 +146,17 @@ struct LatencyRow {
   uint64_t sum_ns = 0;
   uint64_t min_ns = 0;
   uint64_t max_ns = 0;
-  std::vector<profile::Latency::Bucket> buckets;  // ascending and unique; for bounds see profile/latency_bucket.h
+  std::vector<profile::Latency::Bucket> buckets;  // ascending and unique; for bounds see profile/log_buckets.h
 };
 
 struct Aggregate {
   ProfileInfo info;
   profile::Tables tables;
-  LargeVector<Row> rows;           // gpu and launch rows, in the order of their first appearance
-  std::vector<double> squares;     // with AggregateOptions::squares: sums of squared ns, one per row
-  Estimates estimates;             // of `rows`; only with --max-overhead
+  LargeVector<Row> rows;        // gpu and launch rows, in the order of their first appearance
+  std::vector<double> squares;  // with AggregateOptions::squares: sums of squared ns, one per row
+  Estimates estimates;          // of `rows`; only with --max-overhead
+  // With AggregateOptions::durations: the histogram of each row. Rows beyond the end of this list have none.
+  std::vector<std::vector<profile::Duration::Bucket>> durations;
   std::vector<uint64_t> queue_ns;  // with AggregateOptions::queue: one per row; rows beyond the end of this list have 0
   uint64_t queue_total_ns = 0;     // sum of `queue_ns`; UINT64_MAX on overflow
   LargeVector<SampleRow> samples;
@@ -195,6 +197,7 @@ struct AggregateOptions {
   bool idle = false;
   bool latency = false;
   bool squares = false;
+  bool durations = false;
   bool queue = false;
   bool stall_slices = false;
   std::optional<Measure> slices;

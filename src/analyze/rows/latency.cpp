@@ -8,7 +8,7 @@
 #include "analyze/names/labels.h"
 #include "analyze/paths/call_path.h"
 #include "analyze/rows/totals.h"
-#include "profile/latency_bucket.h"
+#include "profile/log_buckets.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -48,7 +48,8 @@ struct Histogram {
     for (const auto& [bucket, values] : buckets) {
       seen += values;
       if (seen >= wanted) {
-        return bucket < p::kLatencyBuckets ? std::clamp(p::bucket_high(bucket), min_ns, max_ns) : max_ns;
+        return bucket < p::LatencyBuckets::kCount ? std::clamp(p::LatencyBuckets::high(bucket), min_ns, max_ns)
+                                                  : max_ns;
       }
     }
     return max_ns;

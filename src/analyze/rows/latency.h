@@ -26,7 +26,7 @@ struct LatencyStats {
   uint64_t p50_ns = 0;
   uint64_t p90_ns = 0;
   uint64_t p99_ns = 0;
-  std::vector<profile::Latency::Bucket> buckets;  // ascending by number; see profile/latency_bucket.h
+  std::vector<profile::Latency::Bucket> buckets;  // ascending by number; see profile/log_buckets.h
 };
 
 // Latencies of one kernel or copy, or of one call path that launched it.

@@ -30,6 +30,7 @@ struct Sum {
   uint64_t busy_ns = 0;
   double squares = 0;
   uint64_t untimed = 0;
+  Durations durations;
   Uncertainty uncertainty;
 
   void add(const Row& row, double row_squares) {
@@ -65,6 +66,7 @@ struct Sum {
     // Rounding alone causes deviations up to this size.
     return deviation < mean * 1e-6 ? 0 : static_cast<uint64_t>(std::min(std::round(deviation), 1e19));
   }
+  [[nodiscard]] Percentiles percentiles() const { return durations.percentiles(timed(), min(), max_ns); }
   [[nodiscard]] SummaryLine line() const {
     SummaryLine line;
     line.weight = weight;
@@ -73,6 +75,7 @@ struct Sum {
     line.average_ns = average();
     line.untimed = untimed;
     line.deviation_ns = deviation();
+    line.percentiles = percentiles();
     line.margin = uncertainty.margin();
     return line;
   }
@@ -178,6 +181,7 @@ std::vector<GroupLine> group_lines(const GroupSums& sums, Order order, size_t to
                      .untimed = sum.untimed,
                      .busy_ns = sum.busy_ns,
                      .deviation_ns = sum.deviation(),
+                     .percentiles = sum.percentiles(),
                      .margin = sum.uncertainty.margin()});
   }
   found = sums.size();
@@ -382,6 +386,7 @@ class Summarizer {
     summary_.info = rows_.info;
     summary_.all = rows_.total;
     count_recorded();
+    summary_.has_percentiles = !rows_.durations.empty();
     summary_.filtered = !filter_.takes_all();
     summary_.timed =
         rows_.info.kind == ProfileKind::durations || (rows_.info.kind == ProfileKind::mixed && rows_.total.ns > 0);
@@ -436,6 +441,9 @@ class Summarizer {
       const double squares = position < rows_.squares.size() ? rows_.squares[position] : 0;
       const auto add_to = [&](Sum& sum) {
         sum.add(row, squares);
+        if (position < rows_.durations.size()) {
+          sum.durations.add(rows_.durations[position]);
+        }
         sum.uncertainty.add(rows_.estimates, position);
       };
       const PathKey key = path_key(work, *texts_);

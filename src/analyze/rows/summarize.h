@@ -13,6 +13,7 @@
 #include "analyze/paths/stack_view.h"
 #include "analyze/rows/aggregate.h"
 #include "analyze/rows/dimensions.h"
+#include "analyze/rows/durations.h"
 #include "analyze/stalls/counted.h"
 #include "analyze/stalls/stalls.h"
 #include "base/text/pattern.h"
@@ -52,6 +53,7 @@ struct SummaryLine {
   uint64_t untimed = 0;     // launches in `weight` whose times were not measured
   // Standard deviation of the records' times; nullopt if squares were not recorded.
   std::optional<uint64_t> deviation_ns;
+  Percentiles percentiles;
   std::optional<Margin> margin;  // of an estimated GPU time
 };
 
@@ -91,6 +93,7 @@ struct GroupLine {
   // Busy time of the group's devices. 0 if the profile has no SHARE lines, and for ranks that share a device.
   uint64_t busy_ns = 0;
   std::optional<uint64_t> deviation_ns;
+  Percentiles percentiles;
   std::optional<Margin> margin;  // of an estimated GPU time
 };
 
@@ -129,7 +132,8 @@ struct Summary {
   bool filtered = false;             // true: a pattern was set, so `total` may be less than `all`
   std::vector<SummaryLine> work;
   std::vector<SummaryLine> call_paths;
-  bool timed = false;  // lines are sorted by ns, not by count
+  bool has_percentiles = false;  // the profile has DURATION lines, and they were requested
+  bool timed = false;            // lines are sorted by ns, not by count
   // Heaviest total first; a frame without a useful name is listed only if it launched work.
   std::vector<FunctionLine> functions;
   Weight with_stack;                // work with at least one function in its stacks
@@ -185,7 +189,8 @@ struct Summary {
 };
 
 // Groups rows by process name, visible CPU stack and work. `rows` must outlive the summary, and need
-// AggregateOptions::squares for deviations, ::idle for devices, and ::stall_slices for stall intervals.
+// AggregateOptions::squares for deviations, ::durations for percentiles, ::idle for devices, and ::stall_slices for
+// stall intervals.
 Summary summarize(const Aggregate& rows, const SummaryOptions& options = {});
 
 }  // namespace gpuprof::analyze

@@ -113,15 +113,6 @@ bool ProfileInfo::samples_are_reliable() const {
   return samples > 0 && dropped_samples() * kLeastTaken <= samples;
 }
 
-uint64_t& count_of_bucket(std::vector<p::Latency::Bucket>& buckets, uint32_t bucket) {
-  auto place = std::lower_bound(buckets.begin(), buckets.end(), bucket,
-                                [](const p::Latency::Bucket& known, uint32_t wanted) { return known.bucket < wanted; });
-  if (place == buckets.end() || place->bucket != bucket) {
-    place = buckets.insert(place, {bucket, 0});
-  }
-  return place->count;
-}
-
 bool add_latency(const p::Latency& r, LatencyRow& row) {
   uint64_t count = row.count;
   uint64_t sum_ns = row.sum_ns;
@@ -322,6 +313,11 @@ bool LaunchScale::apply(Aggregate& rows) const {
     rows.total += row.weight;
     if (i < rows.squares.size()) {
       rows.squares[i] *= factor;
+    }
+    if (i < rows.durations.size()) {
+      for (p::Duration::Bucket& bucket : rows.durations[i]) {
+        bucket.count = p::scaled(bucket.count, factor);
+      }
     }
     if (i < rows.queue_ns.size()) {
       rows.queue_ns[i] = p::scaled(rows.queue_ns[i], factor);

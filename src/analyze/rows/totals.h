@@ -25,9 +25,6 @@ inline bool add_to(Weight& sum, const Weight& weight) {
   return true;
 }
 
-// Returns the count of a histogram's bucket, and inserts the bucket if it is missing. `buckets` must be ascending.
-uint64_t& count_of_bucket(std::vector<profile::Latency::Bucket>& buckets, uint32_t bucket);
-
 // Adds the histogram. Returns false, and leaves `row` unchanged, if a sum does not fit.
 bool add_latency(const profile::Latency& r, LatencyRow& row);
 

@@ -30,14 +30,15 @@ class LineTexts {
     const p::GpuModule* const module = place == nullptr ? nullptr : tables_.gpu_module(place->module);
     std::string text = name(process == nullptr ? p::StringId{} : process->name) + ";" +
                        std::to_string(process == nullptr ? 0 : process->pid) + ";";
-    text += frames(false, work.ustack) + "-;" + frames(true, work.kstack);
+    text += frames(false, work.ustack) + frames(true, work.kstack) + "-;";
     text += name(module == nullptr ? p::StringId{} : module->name) + "_[G];" + name(work.name) + "_[G];";
     text += name(place == nullptr ? p::StringId{} : place->instruction) + "_[g];" + name(row.key.reason) + "_[g];";
     return text + hexadecimal(place == nullptr ? 0 : place->offset) + "_[g]";
   }
 
  private:
-  std::string name(p::StringId id) const { return plain(tables_.text(id)); }
+  // iaprof prints nothing for a text that is missing, since October 2025. Before, it printed "<missing string>".
+  std::string name(p::StringId id) const { return index(id) == 0 ? std::string() : plain(tables_.text(id)); }
 
   // Removes line breaks and frame separators.
   static std::string plain(std::string_view text) {

@@ -13,7 +13,7 @@ namespace {
 
 // Returns the options that limited recordings to a window of the program's run: "-p 4242 --duration 500 ms". Recordings
 // of a merged profile that have equal options have one element. An incomplete rotated recording has one element, too.
-std::vector<std::string> recording_windows(const std::multimap<std::string, std::string>& meta) {
+std::vector<std::string> recording_windows(const Meta& meta) {
   std::vector<std::string> windows;
   const auto [begin, end] = meta.equal_range("recording.window");
   for (auto window = begin; window != end; ++window) {
@@ -35,9 +35,44 @@ std::vector<std::string> recording_windows(const std::multimap<std::string, std:
   return windows;
 }
 
+// Returns what a recording lacks of the time that it was on: work outside of "--nvtx-range step".
+std::vector<std::string> recorded_ranges(const Meta& meta) {
+  std::vector<std::string> ranges;
+  const auto [begin, end] = meta.equal_range("nvtx_range");
+  for (auto range = begin; range != end; ++range) {
+    ranges.push_back("--nvtx-range " + escaped(range->second));
+  }
+  return ranges;
+}
+
+// Returns the processes into which gpuprof injected its library late: "process 42 without its start".
+std::vector<std::string> late_processes(const Meta& meta) {
+  constexpr std::string_view kPrefix = "process.";
+  constexpr std::string_view kSuffix = ".note.attached";
+  std::vector<std::string> processes;
+  for (auto line = meta.lower_bound(std::string(kPrefix)); line != meta.end() && line->first.starts_with(kPrefix);
+       ++line) {
+    const std::string_view key = line->first;
+    if (key.ends_with(kSuffix) && key.size() > kPrefix.size() + kSuffix.size()) {
+      const size_t pid = key.size() - kPrefix.size() - kSuffix.size();
+      processes.push_back("process " + escaped(key.substr(kPrefix.size(), pid)) + " without its start");
+    }
+  }
+  return processes;
+}
+
+std::string some_of(const std::vector<std::string>& limits) {
+  constexpr size_t kMostNamed = 3;
+  std::string text;
+  for (size_t i = 0; i < std::min(limits.size(), kMostNamed); ++i) {
+    text.append(text.empty() ? "" : "; ").append(limits[i]);
+  }
+  return limits.size() <= kMostNamed ? text : text + "; and " + std::to_string(limits.size() - kMostNamed) + " more";
+}
+
 }  // namespace
 
-std::string part_text(const std::multimap<std::string, std::string>& meta) {
+std::string part_text(const Meta& meta) {
   constexpr size_t kMostNamed = 3;
   std::string text;
   for (const auto& [key, before] : {std::pair(kPartWhich, ""), {kFilterKey, "only what matches "}}) {
@@ -54,7 +89,7 @@ std::string part_text(const std::multimap<std::string, std::string>& meta) {
   return text;
 }
 
-Subset subset_of(const std::multimap<std::string, std::string>& meta) {
+Subset subset_of(const Meta& meta) {
   // A part of a part: a split before the last one left out work.
   const auto nested = meta.lower_bound(std::string(kPartPrefix) + std::string(kPartPrefix));
   if (nested != meta.end() && nested->first.starts_with(std::string(kPartPrefix) + std::string(kPartPrefix))) {
@@ -74,47 +109,54 @@ Subset subset_of(const std::multimap<std::string, std::string>& meta) {
   return part == meta.end() ? Subset::none : part->second.ends_with("split by time") ? Subset::slice : Subset::other;
 }
 
-std::optional<TimeWindow> slice_window(const std::multimap<std::string, std::string>& meta) {
+std::optional<TimeWindow> slice_window(const Meta& meta) {
   const auto part = meta.find(std::string(kPartWhich));
   const bool is_one = meta.count(std::string(kPartWhich)) == 1 && meta.count(std::string(kFilterKey)) == 0;
   return is_one ? read_window_text(part->second) : std::nullopt;
 }
 
-std::string part_warning(const std::multimap<std::string, std::string>& meta) {
+std::string part_warning(const Meta& meta) {
   const std::string part = part_text(meta);
   return part.empty() ? part : "the profile is a subset of another: " + escaped(part);
 }
 
-std::string recording_window(const std::multimap<std::string, std::string>& meta) {
-  constexpr size_t kMostNamed = 3;
-  const std::vector<std::string> windows = recording_windows(meta);
-  std::string text;
-  for (size_t i = 0; i < std::min(windows.size(), kMostNamed); ++i) {
-    text.append(text.empty() ? "" : "; ").append(windows[i]);
-  }
-  return windows.size() <= kMostNamed ? text : text + "; and " + std::to_string(windows.size() - kMostNamed) + " more";
+std::string recording_window(const Meta& meta) {
+  return some_of(recording_windows(meta));
 }
 
-std::string recorded_part_text(const std::multimap<std::string, std::string>& meta) {
-  const std::string window = recording_window(meta);
-  if (window.empty()) {
+std::string recorded_range(const Meta& meta) {
+  return some_of(recorded_ranges(meta));
+}
+
+std::string recorded_part_text(const Meta& meta) {
+  std::vector<std::string> limits = recording_windows(meta);
+  // merge() keeps equal options of several recordings once. A recording may have limits of several kinds.
+  size_t recordings = limits.size();
+  for (const std::vector<std::string>& more : {recorded_ranges(meta), late_processes(meta)}) {
+    limits.insert(limits.end(), more.begin(), more.end());
+  }
+  if (limits.empty()) {
     return "";
   }
-  // merge() keeps equal options of several recordings once.
-  const size_t windows = recording_windows(meta).size();
+  recordings = std::max({recordings, recorded_ranges(meta).size(), size_t{1}});
   const size_t all = named_recordings(meta);
-  return (windows < all ? "in at least " + count_text(windows) + " of " + counted_text(all, "recording") + " " : "") +
-         "only a part of the program's run: " + window;
+  return (recordings < all ? "in at least " + count_text(recordings) + " of " + counted_text(all, "recording") + " "
+                           : "") +
+         "only a part of the program's run: " + some_of(limits);
 }
 
-bool has_chosen_windows(const std::multimap<std::string, std::string>& meta) {
+RunPart part_of_run(const Meta& meta) {
   const std::vector<std::string> windows = recording_windows(meta);
-  return std::all_of(windows.begin(), windows.end(), [](const std::string& window) {
-    const bool is_chosen =
+  if (!part_text(meta).empty() || !recorded_ranges(meta).empty() || !late_processes(meta).empty()) {
+    return RunPart::other;
+  }
+  const bool is_chosen = std::all_of(windows.begin(), windows.end(), [](const std::string& window) {
+    const bool names_time =
         window.starts_with("-p ") || window.starts_with("--delay ") || window.starts_with("--duration ");
-    return is_chosen && window.find("--start-paused") == std::string::npos &&
-           window.find("--last") == std::string::npos;
+    return names_time && window.find("--start-paused") == std::string::npos &&
+           window.find("--last") == std::string::npos && window.find("--wait") == std::string::npos;
   });
+  return windows.empty() ? RunPart::complete : is_chosen ? RunPart::chosen_time : RunPart::other;
 }
 
 void SubsetCollector::begin_input(std::string_view of) {

@@ -16,6 +16,8 @@
 
 namespace gpuprof::analyze {
 
+using Meta = std::multimap<std::string, std::string>;  // META lines by key
+
 inline constexpr std::string_view kFilterKey = "filter";  // value: the conditions of `filter`
 // Value: counts of records that lack a field that a condition tests.
 inline constexpr std::string_view kLeftOutKey = "filter.left_out";
@@ -33,12 +35,12 @@ inline constexpr std::string_view kPartRecording = "part.recording";
 inline constexpr std::string_view kLacksWork = ".lacks_gpu_work";
 
 // Describes which subset a profile is: "only what matches --rank 0". Empty for a complete profile.
-std::string part_text(const std::multimap<std::string, std::string>& meta);
+std::string part_text(const Meta& meta);
 
 // The work of a subset. `window`: all work of a time, to which the WINDOW lines are cut. `slice`: all work of a time
 // slice or of several, with the WINDOW lines of the complete profile. `other`: a part of the work.
 enum class Subset : uint8_t { none, window, slice, other };
-Subset subset_of(const std::multimap<std::string, std::string>& meta);
+Subset subset_of(const Meta& meta);
 
 // Returns whether a subset was made by time alone, and has all work of its time.
 constexpr bool has_all_work(Subset subset) {
@@ -46,22 +48,26 @@ constexpr bool has_all_work(Subset subset) {
 }
 
 // Returns the time of a Subset::slice, or nullopt if it is not a single interval.
-std::optional<TimeWindow> slice_window(const std::multimap<std::string, std::string>& meta);
+std::optional<TimeWindow> slice_window(const Meta& meta);
 
 // Returns part_text() as a warning. Empty for a complete profile.
-std::string part_warning(const std::multimap<std::string, std::string>& meta);
+std::string part_warning(const Meta& meta);
 
 // Returns the options that limited recordings to a window of the program's run: "-p 4242 --duration 500 ms; -p 43".
 // Empty for recordings of complete runs.
-std::string recording_window(const std::multimap<std::string, std::string>& meta);
+std::string recording_window(const Meta& meta);
 
-// Returns "only a part of the program's run: -p 4242", or "in at least 1 of 3 recordings only a part ...". Empty for a
-// recording of a complete run.
-std::string recorded_part_text(const std::multimap<std::string, std::string>& meta);
+// Returns the NVTX ranges to which the recording was limited: "--nvtx-range step". Empty if it was not limited.
+std::string recorded_range(const Meta& meta);
 
-// Returns whether all options that limited the recordings say from when to when: -p, --delay, --duration. The recorded
-// time of other recordings depends on an event, such as a signal or the end of the program.
-bool has_chosen_windows(const std::multimap<std::string, std::string>& meta);
+// Returns "only a part of the program's run: -p 4242; --nvtx-range step", or "in at least 1 of 3 recordings only a part
+// ...". Empty for a recording of a complete run.
+std::string recorded_part_text(const Meta& meta);
+
+// How much of the program's run a profile has. `chosen_time`: all work of a time that options name (-p, --delay,
+// --duration). `other`: a subset, only some NVTX ranges, or a time that depends on an event, such as a signal.
+enum class RunPart : uint8_t { complete, chosen_time, other };
+RunPart part_of_run(const Meta& meta);
 
 // Collects the subsets among the inputs of a merge. If all subsets of a profile are there, they make it complete again.
 class SubsetCollector {

@@ -3,6 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,6 +33,21 @@ constexpr Descriptor kDrm = {
 
 Error impossible(const Error& why) {
   return {"--backend drm is impossible here: " + why.message, why.hint};
+}
+
+// Intel's driver for Level Zero and OpenCL (compute-runtime) puts work into a ring in memory, without a system call.
+constexpr const char* kDirectSubmission =
+    "Level Zero and OpenCL programs on PVC, Xe2 and later submit most work without the kernel driver, and gpuprof does "
+    "not see that work";
+constexpr const char* kNoDirectSubmission =
+    "run the program with NEOReadDebugKeys=1 EnableDirectSubmission=0 in its environment";
+
+bool may_submit_directly(const drm::KernelEvents& used) {
+  const char* reads = std::getenv("NEOReadDebugKeys");
+  const char* direct = std::getenv("EnableDirectSubmission");
+  const bool is_off =
+      reads != nullptr && direct != nullptr && std::string_view(reads) == "1" && std::string_view(direct) == "0";
+  return used.xe_exec_queues && !is_off;
 }
 
 constexpr uint64_t kPollIntervalNs = 200'000'000;
@@ -80,6 +98,8 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
     report_unknown();
     report_lost_times();
+    report_untimed();
+    report_waits();
     submitters_.report_counters();
     for (const SourceId source : submitters_.all()) {
       join_.end_source(source);
@@ -122,11 +142,13 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     join_.on_run(key, time_ns);
   }
 
-  void on_done(const JobKey& key, uint64_t time_ns, bool failed) override {
-    if (stalls_) {
+  void on_done(const JobKey& key, uint64_t time_ns, gpuprof_drm_end end) override {
+    if (stalls_ && end == GPUPROF_DRM_NO_FENCE) {
+      stalls_->join().on_no_fence(key);
+    } else if (stalls_) {
       stalls_->join().on_done(key, time_ns);
     }
-    join_.on_done(key, time_ns, failed);
+    join_.on_done(key, time_ns, end);
   }
 
   void on_batch(const gpuprof_drm_batch& batch) override {
@@ -156,6 +178,16 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   }
 
   void on_failed_job(const Job& job) override { submitters_.count_failed(job.source); }
+
+  void on_untimed_job(const JobKey& key, const Job& job) override {
+    ++untimed_;
+    submitters_.lose(job.source, GPUPROF_LOSS_NO_TIMING, 1);
+    if (stalls_) {
+      Job named = job;
+      named.name_id = submitters_.untimed_name(job);
+      stalls_->join().on_untimed(key, named);
+    }
+  }
 
   void on_lost_job(const JobKey& key, const Job& job, bool unfinished) override {
     programs_->forget(key);
@@ -287,6 +319,19 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
         "name of a kernel that was at the same address before");
     report_count("batches.given_up", programs_->count(GPUPROF_DRM_GIVEN_UP), "batch",
                  " incomplete at submission, and gpuprof did not see the rest: some kernels are unknown");
+    uint64_t batches = 0;
+    std::string commands;
+    for (const auto& [command, count] : stalls_->join().unknown_commands()) {
+      batches += count;
+      std::array<char, 16> digits{};
+      const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), command, 16);
+      commands += (commands.empty() ? "0x" : ", 0x") + std::string(digits.data(), end.ptr) + " in " +
+                  counted_text(count, "batch");
+    }
+    report_count("batches.unknown_commands", batches, "batch",
+                 " read only up to a command that gpuprof does not know, or to memory that was never written: later "
+                 "kernels are unknown, and samples are estimated. The commands: " +
+                     commands);
     report_count("bindings.lost", programs_->count(GPUPROF_DRM_LOST_BINDINGS), "VM bind",
                  " not tracked: later batches in these VMs were not read");
   }
@@ -300,6 +345,23 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     if (const uint64_t lost = programs_->count(GPUPROF_DRM_LOST_TIMES); lost != 0) {
       report_count("times.lost", lost, "start or end time",
                    " of jobs dropped because the buffer was full: these jobs have no times");
+    }
+  }
+
+  void report_waits() {
+    if (const uint64_t waits = programs_->count(GPUPROF_DRM_WAITS_ONLY); waits != 0) {
+      report_count("waits_without_jobs", waits, "wait",
+                   std::string(" for xe of processes that had submitted nothing to xe since their last wait. ") +
+                       kDirectSubmission + ": " + kNoDirectSubmission);
+    }
+  }
+
+  void report_untimed() {
+    if (untimed_ != 0) {
+      report_count(
+          "jobs.untimed", untimed_, "job",
+          " without a time, because the driver gave Linux no fence that says when the hardware finished: before "
+          "Linux 6.19, xe gives none for long-running VMs, which Level Zero and OpenCL use");
     }
   }
 
@@ -321,6 +383,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   bool vms_gone_ = false;
   uint64_t next_search_ns_ = 0;
   uint64_t of_nobody_ = 0;
+  uint64_t untimed_ = 0;
   uint64_t lost_ = 0;
   bool on_ = false;
 };
@@ -342,7 +405,9 @@ class DrmBackend final : public Backend {
       return {false, programs.error().message, programs.error().hint};
     }
     const std::string stalls = drm::stall_text(*drm::make_xe_stall_devices());
-    return {true, (*programs)->used().text() + (stalls.empty() ? "" : "; " + stalls), ""};
+    const drm::KernelEvents& used = (*programs)->used();
+    return {true, used.text() + (stalls.empty() ? "" : "; " + stalls),
+            may_submit_directly(used) ? std::string(kDirectSubmission) + ": " + kNoDirectSubmission : ""};
   }
 
   Status prepare(LaunchEnv& /*env*/) override { return {}; }
@@ -360,6 +425,9 @@ class DrmBackend final : public Backend {
       return impossible(programs.error());
     }
     found_ = (*programs)->used().text();
+    if (may_submit_directly((*programs)->used())) {
+      log::warn(kDirectSubmission, kNoDirectSubmission);
+    }
     running_.emplace(recording, std::move(*programs));
     return {};
   }

@@ -23,6 +23,7 @@ void JobJoin::on_queued(const JobKey& key, const Job& job) {
     at->second.run_ns = is_half ? before.run_ns : 0;
     at->second.done_ns = is_half ? before.done_ns : 0;
     at->second.failed = is_half && before.failed;
+    at->second.untimed = is_half && before.untimed;
   }
   complete_job(at);
 }
@@ -41,10 +42,11 @@ void JobJoin::on_run(const JobKey& key, uint64_t time_ns) {
   }
 }
 
-void JobJoin::on_done(const JobKey& key, uint64_t time_ns, bool failed) {
+void JobJoin::on_done(const JobKey& key, uint64_t time_ns, gpuprof_drm_end end) {
   if (Job* job = half(key)) {
     job->done_ns = time_ns;
-    job->failed = failed;
+    job->failed = end == GPUPROF_DRM_FAILED;
+    job->untimed = end == GPUPROF_DRM_NO_FENCE;
     complete_job(jobs_.find(key));
   }
 }
@@ -69,6 +71,10 @@ void JobJoin::complete_job(Jobs::iterator at) {
   const JobKey key = at->first;
   const Job done = job;
   jobs_.erase(at);
+  if (done.untimed) {
+    sink_.on_untimed_job(key, done);
+    return;
+  }
   if (last_done_.size() >= kMaxRings) {
     last_done_.clear();
   }

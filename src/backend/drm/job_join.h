@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/event_sink.h"
+#include "wire/drm_events.h"
 #include "wire/hash.h"
 
 namespace gpuprof::backend::drm {
@@ -35,6 +36,7 @@ struct Job {
   uint32_t name_id = 0;
   uint32_t device = 0;
   bool failed = false;
+  bool untimed = false;  // done_ns is not the end of the job
   bool ignored = false;
 };
 
@@ -48,6 +50,8 @@ class JobSink {
   // The job has ended. At `start_ns`, the hardware had the job and had finished the previous job of the ring.
   virtual void on_job(const JobKey& key, const Job& job, uint64_t start_ns) = 0;
   virtual void on_failed_job(const Job& job) = 0;
+  // The job has begun, but its end is unknown: the driver gave the scheduler no fence.
+  virtual void on_untimed_job(const JobKey& key, const Job& job) = 0;
   // Events of the job are missing. If `unfinished`, the event of its end is missing, else that of its start.
   virtual void on_lost_job(const JobKey& key, const Job& job, bool unfinished) = 0;
 };
@@ -61,7 +65,7 @@ class JobJoin {
   // counts as unfinished at once.
   void on_queued(const JobKey& key, const Job& job);
   void on_run(const JobKey& key, uint64_t time_ns);
-  void on_done(const JobKey& key, uint64_t time_ns, bool failed);
+  void on_done(const JobKey& key, uint64_t time_ns, gpuprof_drm_end end);
 
   // Ignores all events of a job, because no recorded process owns it.
   void ignore(const JobKey& key, uint64_t queued_ns);

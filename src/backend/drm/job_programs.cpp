@@ -80,6 +80,8 @@ std::vector<Program> programs_for(const KernelEvents& events, bool batches) {
     programs.push_back({"on_xe_vm_kept", "xe_vm_destroy_ioctl", true, &KernelEvents::xe_batches});
     programs.push_back({"on_xe_mmap_offset", "xe_gem_mmap_offset_ioctl", true, &KernelEvents::xe_batches});
     programs.push_back({"on_xe_bind", "xe_vm_bind_ioctl", true, &KernelEvents::xe_batches});
+  }
+  if (events.xe_batches) {
     programs.push_back({"on_xe_wait", "xe_wait_user_fence_ioctl", true, &KernelEvents::xe_batches});
   }
   return programs;
@@ -258,7 +260,7 @@ void JobPrograms::dispatch(std::span<const std::byte> event) {
       sink_->on_run({job->context, job->seqno}, job->time_ns);
       break;
     case GPUPROF_DRM_DONE:
-      sink_->on_done({job->context, job->seqno}, job->time_ns, job->failed != 0);
+      sink_->on_done({job->context, job->seqno}, job->time_ns, static_cast<gpuprof_drm_end>(job->end));
       break;
     case GPUPROF_DRM_BATCH:
       sink_->on_batch(*reinterpret_cast<const gpuprof_drm_batch*>(event.data()));

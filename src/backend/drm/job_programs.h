@@ -31,7 +31,7 @@ class JobEventSink {
   virtual void on_loader(uint32_t pid) = 0;  // the recorder must read the process's mappings again
   virtual void on_queued(const gpuprof_drm_queued& queued) = 0;
   virtual void on_run(const JobKey& key, uint64_t time_ns) = 0;
-  virtual void on_done(const JobKey& key, uint64_t time_ns, bool failed) = 0;
+  virtual void on_done(const JobKey& key, uint64_t time_ns, gpuprof_drm_end end) = 0;
   virtual void on_batch(const gpuprof_drm_batch& batch) = 0;
   virtual void on_batch_job(uint64_t batch, const JobKey& key) = 0;
   virtual void on_bound(const gpuprof_drm_bound& bound) = 0;

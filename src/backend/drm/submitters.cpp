@@ -42,6 +42,12 @@ std::string job_name(std::string_view driver, std::string_view ring) {
 
 namespace {
 
+std::string untimed_job_name(const std::string& job) {
+  // Linux's xe gives no fence for jobs of long-running VMs before 6.19. Other drivers have other reasons.
+  return job + (job.starts_with("xe-") ? " [time unknown: long-running VM before Linux 6.19]"
+                                       : " [time unknown: the driver gave no fence]");
+}
+
 GpuOp work_of(const Job& job, uint64_t start_ns) {
   return {.source = job.source,
           .correlation = job.correlation,
@@ -273,6 +279,23 @@ void Submitters::report_kernel(const Job& job, uint64_t start_ns, const std::str
 uint32_t Submitters::name_id(SourceId source, const std::string& text) {
   const auto known = submitters_.find(source);
   return known == submitters_.end() ? 0 : name(known->second, text);
+}
+
+uint32_t Submitters::untimed_name(const Job& job) {
+  const auto known = submitters_.find(job.source);
+  if (known == submitters_.end()) {
+    return job.name_id;
+  }
+  const auto [at, is_new] = known->second.untimed_names.try_emplace(job.name_id, job.name_id);
+  if (is_new) {
+    const auto& names = known->second.names;
+    const auto text =
+        std::find_if(names.begin(), names.end(), [&](const auto& one) { return one.second == job.name_id; });
+    if (text != names.end()) {
+      at->second = name(known->second, untimed_job_name(text->first));
+    }
+  }
+  return at->second;
 }
 
 uint32_t Submitters::device_of(SourceId source, std::string_view bus, std::string_view driver) {

@@ -88,6 +88,8 @@ class Submitters {
   // Returns the source for events of unknown processes, and of processes that the recording does not admit. It exists
   // until the recording ends.
   SourceId unknown_source();
+  // Returns the name id that says that the job's time is unknown.
+  uint32_t untimed_name(const Job& job);
   void lose(SourceId source, unsigned reason, uint64_t count);  // `reason` is an enum gpuprof_loss
   void count_failed(SourceId source);
   // Counts losses that belong to no process. They are reported when a source exists.
@@ -111,6 +113,7 @@ class Submitters {
     uint64_t image = 0;
     std::shared_ptr<ProcessGuard> guard;  // null: the process had ended before its first event was handled
     std::unordered_map<std::string, uint32_t> names;
+    std::unordered_map<uint32_t, uint32_t> untimed_names;  // from the name id of a job
     std::unordered_set<uint32_t> devices;
     std::unordered_map<uint64_t, bool> stacks;  // by id of a reported stack: whether its walk used unwind tables
     StreamNumbers streams;

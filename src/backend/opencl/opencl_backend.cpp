@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "base/files/safe_open.h"
+#include "base/text/hints.h"
 #include "base/unique_fd.h"
 
 extern "C" {
@@ -33,15 +35,18 @@ constexpr Descriptor kOpenCl = {"opencl",    "OpenCL kernels, copies and fills o
 constexpr std::string_view kOpenClFile = "libgpuprof_opencl.so";
 constexpr const char* kVendorsDirectory = "/etc/OpenCL/vendors";
 
-bool file_contains(const char* path, std::string_view text) {
+// Returns false and sets `error` if the file cannot be read.
+bool file_contains(const char* path, std::string_view text, int& error) {
   const UniqueFd fd = open_regular(AT_FDCWD, path);
   struct stat info = {};
   if (!fd || fstat(fd.get(), &info) != 0 || info.st_size <= 0) {
+    error = errno;
     return false;
   }
   const auto bytes = static_cast<size_t>(info.st_size);
   void* mapped = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd.get(), 0);
   if (mapped == MAP_FAILED) {
+    error = errno;
     return false;
   }
   const bool found = memmem(mapped, bytes, text.data(), text.size()) != nullptr;
@@ -54,6 +59,7 @@ bool file_contains(const char* path, std::string_view text) {
 struct Loader {
   bool present = false;
   bool layers = false;
+  int error = 0;  // why the loader's file cannot be read; 0: it was read
   std::string path;
 };
 
@@ -69,7 +75,7 @@ Loader find_icd_loader() {
   // A loader that supports layers contains the name of the environment variable kLayersVariable, which it reads.
   if (function != nullptr && dladdr(function, &info) != 0 && info.dli_fname != nullptr) {
     loader.path = info.dli_fname;
-    loader.layers = file_contains(info.dli_fname, kLayersVariable);
+    loader.layers = file_contains(info.dli_fname, kLayersVariable, loader.error);
   }
   dlclose(library);
   return loader;
@@ -133,6 +139,10 @@ class OpenClBackend final : public Backend {
     if (!loader.present) {
       return {false, "no OpenCL loader (libOpenCL.so.1)",
               "install a loader and a driver: on Debian and Ubuntu, apt install ocl-icd-libopencl1 pocl-opencl-icd"};
+    }
+    if (loader.error != 0) {
+      return {false, "cannot read the OpenCL loader " + loader.path + ": " + std::strerror(loader.error),
+              hints::of_error(loader.error, "check the rights of this file"), true};
     }
     if (!loader.layers) {
       return {false, "the OpenCL loader does not support layers: " + loader.path,

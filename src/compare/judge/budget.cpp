@@ -12,6 +12,7 @@
 #include "base/text/pattern.h"
 #include "base/text/utf8.h"
 #include "compare/setup.h"
+#include "profile/loss.h"
 
 namespace gpuprof::compare {
 namespace {
@@ -94,7 +95,7 @@ std::vector<std::string> names_of(const Run& run, const Budget& budget, const st
   return names;
 }
 
-// Returns what a profile lacks, except by the options that limited the recording to a window.
+// Returns what a profile lacks, except by the options that limited the recording to a part of the run.
 std::string gap_of(const Run& run, double max_loss_percent) {
   if (!run.facts.info.complete) {
     return "the profile is cut short";
@@ -107,6 +108,11 @@ std::string gap_of(const Run& run, double max_loss_percent) {
   }
   if (has_failed(run.facts)) {
     return "the program ended with " + run.facts.exit_status;
+  }
+  const auto refused = run.facts.info.losses.find(std::string(profile::word(profile::LossReason::process_refused)));
+  if (refused != run.facts.info.losses.end() && refused->second > 0) {
+    return counted_text(refused->second, "process") + " of its run " + (refused->second == 1 ? "was" : "were") +
+           " not recorded";
   }
   return analyze::part_warning(run.facts.info.meta);
 }
@@ -147,7 +153,7 @@ Result<BudgetResult> check_budget(std::span<const Run> runs, const Budget& budge
     bool passes_in_part = false;
     if (const std::string part = analyze::recorded_part_text(meta); one.gap.empty() && !part.empty()) {
       one.gap = "recorded " + part;
-      passes_in_part = one.ns <= budget.max_ns && analyze::has_chosen_windows(meta);
+      passes_in_part = one.ns <= budget.max_ns && analyze::part_of_run(meta) == analyze::RunPart::chosen_time;
     }
     unsure = unsure || (!one.gap.empty() && !passes_in_part);
     if (passes_in_part) {

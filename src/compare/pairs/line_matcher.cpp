@@ -79,6 +79,7 @@ void LineMatcher::add(const Run& run, size_t at) {
   for (const Kernel& kernel : run.kernels) {
     kernels.push_back(line_of(kernel));
     kernels_[kernels.back()].costs[at] += kernel.cost;
+    kernels_[kernels.back()].durations[at < old_runs_ ? 0 : 1].add(kernel.durations);
   }
   add_stalls(run, at < old_runs_ ? 0 : 1, kernels);
   std::vector<uint32_t> functions;
@@ -166,6 +167,7 @@ void LineMatcher::join(const Pairs& kernels, const Pairs& functions, Match match
   for (const auto& [old_line, new_line] : kernels) {
     add_costs(kernels_[new_line].costs, std::exchange(kernels_[old_line].costs, std::vector<Cost>(runs_)));
     for (size_t side = 0; side < 2; ++side) {
+      kernels_[new_line].durations[side].add(std::exchange(kernels_[old_line].durations[side], {}));
       add_sums(kernels_[new_line].stalls[side], std::exchange(kernels_[old_line].stalls[side], {}),
                [](uint32_t reason) { return reason; });
     }

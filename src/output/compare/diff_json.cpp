@@ -104,6 +104,16 @@ class JsonWriter {
     }
     put_match(kernel, object);
     put(line.difference, object);
+    for (size_t side = 0; side < 2; ++side) {
+      const analyze::Percentiles of = compare::percentiles_of(all_, kernel, side);
+      const std::string begin = side == 0 ? "old_" : "new_";
+      for (const auto& [name, ns] :
+           {std::pair("median_ns", of.median_ns), {"p95_ns", of.p95_ns}, {"p99_ns", of.p99_ns}}) {
+        if (ns) {
+          object.number(begin + name, *ns);
+        }
+      }
+    }
     if (lines_.stalls) {
       put_stall_shares(all_, kernel, object, stream_);
     }

@@ -224,7 +224,27 @@ class Text {
       text +=
           "\n" + was + old_kernel_text(line, options_.full_names, std::max(options_.width, kLeastName) - was.size());
     }
-    return text + stalls(line);
+    return text + durations(line) + stalls(line);
+  }
+
+  // Formats the percentiles as a line below a kernel. Empty if none changed by more than the width of two buckets.
+  [[nodiscard]] std::string durations(const KernelLine& line) const {
+    constexpr double kLeastChange = 0.03;
+    const analyze::Percentiles before = compare::percentiles_of(all_, line, 0);
+    const analyze::Percentiles after = compare::percentiles_of(all_, line, 1);
+    std::string text;
+    bool differs = false;
+    for (const auto& [name, old_ns, new_ns] : {std::tuple("median", before.median_ns, after.median_ns),
+                                               {"p95", before.p95_ns, after.p95_ns},
+                                               {"p99", before.p99_ns, after.p99_ns}}) {
+      if (old_ns && new_ns) {
+        text.append(text.empty() ? "\n    each: " : ", ").append(name).append(" ");
+        text.append(duration_text(*old_ns)).append(" -> ").append(duration_text(*new_ns));
+        const auto change = static_cast<double>(*new_ns) - static_cast<double>(*old_ns);
+        differs = differs || std::abs(change) > kLeastChange * static_cast<double>(*old_ns);
+      }
+    }
+    return differs ? text : "";
   }
 
   // Formats the stall changes as lines below a kernel. Lines break between reasons.

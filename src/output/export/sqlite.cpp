@@ -129,6 +129,7 @@ class Writer {
         stacks_(database, failure_, "stacks", 3),
         works_(database, failure_, "work", 12),
         measured_(database, failure_, "measured", 8),
+        durations_(database, failure_, "durations", 4),
         samples_(database, failure_, "samples", 7) {}
 
   Status write() {
@@ -136,7 +137,7 @@ class Writer {
       return failure_.error();
     }
     Status walked = walk_.run([this](const WalkRow& row) { return put_row(row) ? Status() : failure_.error(); });
-    if (walked && !put_frames()) {
+    if (walked && (!put_durations() || !put_frames())) {
       return failure_.error();
     }
     return walked;
@@ -200,6 +201,23 @@ class Writer {
     return row.frames[at] + uint64_t{1};
   }
 
+  bool put_durations() {
+    const analyze::Aggregate& rows = walk_.rows();
+    for (size_t row = 0; row < rows.durations.size(); ++row) {
+      const auto work = work_ids_.find(index(rows.work(rows.rows[row]).id));
+      for (const p::Duration::Bucket& bucket : rows.durations[row]) {
+        if (work != work_ids_.end() && !durations_.number(work->second)
+                                            .number(p::DurationBuckets::low(bucket.bucket))
+                                            .number(p::DurationBuckets::high(bucket.bucket))
+                                            .number(bucket.count)
+                                            .run()) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
   uint64_t work_id(const p::Work& work) {
     const auto [known, is_new] = work_ids_.try_emplace(index(work.id), work_ids_.size() + 1);
     if (is_new) {
@@ -249,6 +267,7 @@ class Writer {
   Insert stacks_;
   Insert works_;
   Insert measured_;
+  Insert durations_;
   Insert samples_;
   std::unordered_map<uint32_t, uint64_t> work_ids_;   // key: WORK id
   std::unordered_map<uint64_t, uint64_t> stack_ids_;  // key: stack id and kind (1 for a Linux kernel stack)

@@ -47,6 +47,15 @@ CREATE TABLE measured (  -- sums of GPU work
   bytes INTEGER NOT NULL
 );
 
+-- Histograms of the durations of GPU work. A bucket is at most 1/64 as wide as its shortest duration. In a profile that was
+-- cut short, durations of the last half second may be missing.
+CREATE TABLE durations (
+  work INTEGER NOT NULL REFERENCES work (id),
+  shortest_ns INTEGER NOT NULL,  -- in the bucket
+  longest_ns INTEGER NOT NULL,
+  launches INTEGER NOT NULL
+);
+
 CREATE TABLE samples (  -- counts of samples of GPU code, without times
   work INTEGER NOT NULL REFERENCES work (id),
   stack INTEGER, kernel_stack INTEGER, capture INTEGER,
@@ -60,6 +69,16 @@ CREATE VIEW kernels AS
          SUM(m.gpu_ns) / MAX(SUM(m.launches), 1) AS average_ns, SUM(m.bytes) AS bytes,
          100.0 * SUM(m.gpu_ns) / MAX((SELECT SUM(gpu_ns) FROM measured), 1) AS percent
   FROM measured m JOIN work w ON w.id = m.work GROUP BY w.name, w.op ORDER BY gpu_ns DESC;
+
+CREATE VIEW percentiles AS  -- of the durations of each kernel, at most 1/64 too long
+  SELECT name, op, MAX(launches) AS launches, MIN(CASE WHEN up_to >= 0.5 * launches THEN longest_ns END) AS median_ns,
+         MIN(CASE WHEN up_to >= 0.95 * launches THEN longest_ns END) AS p95_ns,
+         MIN(CASE WHEN up_to >= 0.99 * launches THEN longest_ns END) AS p99_ns
+  FROM (SELECT w.name, w.op, d.longest_ns,
+               SUM(SUM(d.launches)) OVER (PARTITION BY w.name, w.op ORDER BY d.longest_ns) AS up_to,
+               SUM(SUM(d.launches)) OVER (PARTITION BY w.name, w.op) AS launches
+        FROM durations d JOIN work w ON w.id = d.work GROUP BY w.name, w.op, d.longest_ns)
+  GROUP BY name, op;
 
 CREATE VIEW devices AS
   SELECT w.host, w.device, SUM(m.gpu_ns) AS gpu_ns, SUM(m.launches) AS launches

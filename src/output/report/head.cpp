@@ -148,7 +148,7 @@ std::string graphs_line(const Summary& summary) {
   if (graphs.weight.count == 0) {
     return {};
   }
-  return "of it in CUDA graphs " + short_duration(graphs.weight.ns) + " in " +
+  return "of it in graphs or command lists " + short_duration(graphs.weight.ns) + " in " +
          counted_text(graphs.weight.count, "operation") + ", " + percent_text(graphs.captured, graphs.weight.count) +
          " of them with their capture's stack";
 }

@@ -51,6 +51,13 @@ void put_numbers(const Line& line, bool timed, JsonObject& object) {
     if (line.deviation_ns) {
       object.number("stddev_ns", *line.deviation_ns);
     }
+    for (const auto& [name, ns] : {std::pair("median_ns", line.percentiles.median_ns),
+                                   {"p95_ns", line.percentiles.p95_ns},
+                                   {"p99_ns", line.percentiles.p99_ns}}) {
+      if (ns) {
+        object.number(name, *ns);
+      }
+    }
     put_margin(line.margin, object);
     if (line.untimed > 0) {
       object.number("untimed", line.untimed);

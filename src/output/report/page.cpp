@@ -41,7 +41,6 @@ size_t width_below(size_t width) {
 }
 
 size_t work_numbers(size_t width, bool one_line) {
-  constexpr size_t kWide = 100;
   return one_line && width < kWide ? 4 : 6;
 }
 

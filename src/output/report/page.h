@@ -25,6 +25,8 @@ size_t width_behind(size_t numbers, size_t width);  // the name is in the same l
 size_t width_below(size_t width);                   // the name is in the line below its numbers
 size_t width_beside(size_t width);                  // the name is in the same line as the numbers of a work item
 
+inline constexpr size_t kWide = 100;  // wider screens show more numbers
+
 // Returns how many columns of numbers a kernel has: four if it must fit in one line on a narrow screen, otherwise six.
 size_t work_numbers(size_t width, bool one_line);
 

@@ -67,7 +67,7 @@ std::string time_text(const Line& line, uint64_t ns) {
   return has_times(line) ? short_duration(ns) : "-";
 }
 
-std::string deviation_text(const std::optional<uint64_t>& ns) {
+std::string known_time(const std::optional<uint64_t>& ns) {
   return ns ? short_duration(*ns) : "-";
 }
 
@@ -92,6 +92,16 @@ void insert_margin(const Summary& summary, std::string text, std::vector<std::st
   }
 }
 
+// Whether the table of kernels has all percentiles and the maximum. Otherwise it has the median and p99 only.
+bool has_all_percentiles(const Summary& summary, const Page& page) {
+  return summary.has_percentiles && !page.detail().one_line && page.width() >= kWide;
+}
+
+// Returns how many columns of numbers the table of kernels has.
+size_t kernel_numbers(const Summary& summary, const Page& page) {
+  return work_numbers(page.width(), page.detail().one_line) + (has_all_percentiles(summary, page) ? 2 : 0);
+}
+
 // Prints a table of kernels or of groups of kernels. `name` returns the text of a line.
 template <typename Line, typename Name>
 void print_work(const Summary& summary, const std::vector<Line>& lines, const char* title, size_t found, Name name,
@@ -103,13 +113,17 @@ void print_work(const Summary& summary, const std::vector<Line>& lines, const ch
   page.title(title, lines.size(), found);
   const auto first = [&](std::vector<std::string> numbers, std::string margin) {
     insert_margin(summary, std::move(margin), numbers);
-    numbers.resize(summary.timed ? work_numbers(page.width(), page.detail().one_line) : numbers.size());
+    numbers.resize(std::min(numbers.size(), kernel_numbers(summary, page)));
     return numbers;
   };
-  page.columns(first(summary.timed ? std::vector<std::string>{"share", "time", "calls", "avg", "max", "stdev"}
-                                   : std::vector<std::string>{"share", counted(summary)},
-                     "+-"),
-               "name");
+  std::vector<std::string> columns = {"share", counted(summary)};
+  const bool all = has_all_percentiles(summary, page);
+  if (summary.timed) {
+    columns = all ? std::vector<std::string>{"share", "time", "calls", "avg", "median", "p95", "p99", "max"}
+              : summary.has_percentiles ? std::vector<std::string>{"share", "time", "calls", "avg", "median", "p99"}
+                                        : std::vector<std::string>{"share", "time", "calls", "avg", "max", "stdev"};
+  }
+  page.columns(first(columns, "+-"), "name");
   for (const Line& line : lines) {
     std::vector<std::string> numbers = {line_share(summary, shares, line)};
     if (summary.timed) {
@@ -118,8 +132,13 @@ void print_work(const Summary& summary, const std::vector<Line>& lines, const ch
     numbers.push_back(short_count_text(line.weight.count));
     if (summary.timed) {
       numbers.push_back(time_text(line, line.average_ns));
-      numbers.push_back(time_text(line, line.max_ns));
-      numbers.push_back(deviation_text(line.deviation_ns));
+      const auto& [median, p95, p99] = line.percentiles;
+      const std::string max = time_text(line, line.max_ns);
+      const std::vector<std::string> rest =
+          all ? std::vector<std::string>{known_time(median), known_time(p95), known_time(p99), max}
+          : summary.has_percentiles ? std::vector<std::string>{known_time(median), known_time(p99)}
+                                    : std::vector<std::string>{max, known_time(line.deviation_ns)};
+      numbers.insert(numbers.end(), rest.begin(), rest.end());
     }
     page.row(first(std::move(numbers), margin_text(summary, line)), name(line));
   }
@@ -385,8 +404,8 @@ void print_all(const Summary& summary, const Detail& detail, const FitContext& w
   const bool stalls = summary.info.kind == ProfileKind::stall_samples;
   print_work(
       summary, summary.groups, "Groups", summary.found.groups,
-      [&page](const GroupLine& line) {
-        return page.name(line.name, page.name_width(work_numbers(page.width(), page.detail().one_line)), Naming::plain);
+      [&](const GroupLine& line) {
+        return page.name(line.name, page.name_width(kernel_numbers(summary, page)), Naming::plain);
       },
       page);
   print_work(

@@ -81,6 +81,7 @@ class IaprofForm::IaprofFields {
     ns = static_cast<uint64_t>(std::llround(value * kNs));
     return true;
   }
+  bool text(std::string_view field, std::string_view& out) { return take(field, out); }
   bool rest(std::string_view field, std::string_view& out) {
     if (!left_) {
       return fail(of(field, "is missing"));
@@ -95,6 +96,15 @@ class IaprofForm::IaprofFields {
     return left_ ? 1 + static_cast<size_t>(std::count(text_.begin(), text_.end(), '\t')) : 0;
   }
   [[nodiscard]] std::string_view ahead() const { return text_; }
+  // Returns the field after the next `skipped` ones, or an empty text.
+  [[nodiscard]] std::string_view ahead(size_t skipped) const {
+    std::string_view text = text_;
+    for (; skipped > 0; --skipped) {
+      const size_t tab = text.find('\t');
+      text = tab == std::string_view::npos ? std::string_view() : text.substr(tab + 1);
+    }
+    return text.substr(0, text.find('\t'));
+  }
   [[nodiscard]] const std::string& reason() const { return reason_; }
 
  private:
@@ -231,10 +241,43 @@ bool IaprofForm::take_kernel(IaprofFields& in) {
   return true;
 }
 
-// Parses an `eustall` line. In the dialect "counts", its first field begins with 0x. Otherwise, it is of the dialect
-// "whole lines" (see FORMAT.md).
+// Parses an `eustall` line. In the dialect "counts", its first field begins with 0x. In the dialect "texts", its tenth
+// field is the name of a stall. Otherwise, it is of the dialect "whole lines" (see FORMAT.md).
 bool IaprofForm::take_stall(IaprofFields& in) {
-  return in.ahead().starts_with("0x") ? take_stall_counts(in) : take_whole_stall(in);
+  if (in.ahead().starts_with("0x")) {
+    return take_stall_counts(in);
+  }
+  constexpr size_t kStall = 9;
+  const std::string_view stall = in.ahead(kStall);
+  return !stall.empty() && stall.find_first_not_of("0123456789") != std::string_view::npos ? take_stall_texts(in)
+                                                                                           : take_whole_stall(in);
+}
+
+bool IaprofForm::take_stall_texts(IaprofFields& in) {
+  std::string_view process;
+  std::string_view file;
+  std::string_view symbol;
+  std::string_view instruction;
+  std::string_view stall;
+  FileOrigin stacks;
+  OwnOrigin own;
+  uint64_t is_debug_area = 0;
+  uint64_t is_system_routine = 0;
+  uint64_t offset = 0;
+  uint64_t count = 0;
+  if (!in.text("proc_name", process) || !in.number("pid", stacks.pid) || !in.number("ustack", stacks.ustack) ||
+      !in.number("kstack", stacks.kstack) || !in.number("is_debug_area", is_debug_area) ||
+      !in.number("is_system_routine", is_system_routine) || !in.text("gpu_file", file) ||
+      !in.text("gpu_symbol", symbol) || !in.text("insn_text", instruction) || !in.text("stall_type", stall) ||
+      !in.hexadecimal("offset", offset) || !in.number("count", count) || !in.done() || !resolve(stacks, own)) {
+    return false;
+  }
+  own.process_name = intern(process);
+  own.file = intern(file);
+  own.symbol = intern(symbol);
+  own.instruction = intern(instruction);
+  add_sample(own, intern(stall), offset, count);
+  return true;
 }
 
 bool IaprofForm::take_whole_stall(IaprofFields& in) {
@@ -374,6 +417,18 @@ StringId IaprofForm::reason_of_column(size_t column) {
     reasons_[column] = records_.string(kStallReasons[column]);
   }
   return reasons_[column];
+}
+
+StringId IaprofForm::intern(std::string_view text) {
+  if (text.empty()) {
+    return {};
+  }
+  const auto [known, is_new] = interned_.try_emplace(std::string(text));
+  if (is_new) {
+    texts_.emplace_back(text);
+    known->second = records_.string(text);
+  }
+  return known->second;
 }
 
 bool IaprofForm::fail(std::string reason) {

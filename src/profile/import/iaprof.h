@@ -1,5 +1,5 @@
 // Converts profiles of Intel's iaprof into gpuprof records, so that other code does not depend on that format. Such a
-// profile holds stall samples as lines of fields with tabs between them, in one of three dialects. Internal to the
+// profile holds stall samples as lines of fields with tabs between them, in one of four dialects. Internal to the
 // reader.
 #pragma once
 
@@ -59,6 +59,7 @@ class IaprofForm {
   bool take_kernel(IaprofFields& in);
   bool take_stall(IaprofFields& in);         // parses `eustall`
   bool take_whole_stall(IaprofFields& in);   // parses the dialect "whole lines"
+  bool take_stall_texts(IaprofFields& in);   // parses the dialect "texts"
   bool take_stall_counts(IaprofFields& in);  // parses the dialect "counts"
   bool take_short_stall(IaprofFields& in);   // parses `e`, of the dialect "states"
   bool add_sample(const FileOrigin& origin, uint64_t stall, uint64_t offset, uint64_t count);
@@ -69,10 +70,12 @@ class IaprofForm {
   bool is_stack(bool kernel, StringId id);
   void define_stack(bool kernel, StringId id);
   StringId reason_of_column(size_t column);
+  StringId intern(std::string_view text);
   bool fail(std::string reason);
 
   StallRecords records_;
-  std::unordered_map<uint64_t, StringId> strings_;  // from an id in the file to the id of a STRING
+  std::unordered_map<uint64_t, StringId> strings_;      // from an id in the file to the id of a STRING
+  std::unordered_map<std::string, StringId> interned_;  // texts that have no id in the file
   // The index is the id of a STRING minus 1. The stacks point to these strings, and a deque does not move them.
   std::deque<std::string> texts_;
   // The STRING ids that are stacks: [0] for USTACK, [1] for KSTACK.

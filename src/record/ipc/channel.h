@@ -128,6 +128,8 @@ class Channel {
   [[nodiscard]] const DecodeCounts& decode_counts() const { return counts_; }
   // Returns how many processes of the recording could not be recorded.
   [[nodiscard]] uint64_t refused() const { return refused_ + listener_.forgotten(); }
+  // Returns whether a connection could not be accepted, because gpuprof had no free descriptor.
+  [[nodiscard]] bool lacked_descriptors() const { return listener_.lacked_descriptors(); }
   // Returns whether a process of the recording has connected but is not a source yet.
   [[nodiscard]] bool expects_callers() { return listener_.expects_ours(); }
   // Call it at the end of the recording. Counts the processes that are still in their handshake as not recorded.

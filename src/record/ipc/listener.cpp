@@ -128,6 +128,7 @@ bool Listener::accept_one(const UniqueFd& socket, bool& stranger, std::vector<Ca
   UniqueFd connection(::accept4(socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!connection) {
     const bool no_more = errno == EMFILE || errno == ENFILE;
+    lacked_descriptors_ = lacked_descriptors_ || no_more;
     if (no_more && drop_oldest(callers)) {
       return true;
     }

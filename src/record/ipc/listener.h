@@ -61,6 +61,8 @@ class Listener {
   [[nodiscard]] bool expects_ours();
   // Returns how many processes of the recording were dropped before their hello. They are not recorded.
   [[nodiscard]] uint64_t forgotten() const { return forgotten_; }
+  // Returns whether a connection could not be accepted, because gpuprof had no free descriptor.
+  [[nodiscard]] bool lacked_descriptors() const { return lacked_descriptors_; }
   void forget_all();
 
  private:
@@ -93,6 +95,7 @@ class Listener {
   std::deque<PendingConnection> silent_;  // oldest first
   size_t max_silent_ = 0;
   uint64_t forgotten_ = 0;
+  bool lacked_descriptors_ = false;
   FewWarnings held_up_;
   uint64_t last_take_ns_ = 0;
   uint64_t clock_ns_ = 0;  // clock for time limits; it hardly advances while the recorder is stopped

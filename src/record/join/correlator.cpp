@@ -276,6 +276,7 @@ void Correlator::on_source_end(backend::SourceId id) {
   timeline_.end_iteration(launches_, stacks_);
   launches_.retry_pending(false);
   work_.report_without_work(id);
+  work_.report_unknown_launches(*source);
   close(*source);
   launches_.end_source(id);
   work_.end_source(id);
@@ -296,7 +297,10 @@ void Correlator::on_source_end(backend::SourceId id) {
 void Correlator::finish() {
   end_iteration(true);
   work_.report_without_work(0);
-  producers_.for_each([this](const Source& source) { close(source); });
+  producers_.for_each([this](Source& source) {
+    work_.report_unknown_launches(source);
+    close(source);
+  });
   rows_.finish();
 }
 

@@ -49,6 +49,19 @@ void WorkJoin::report_without_work(backend::SourceId source) {
   }
 }
 
+void WorkJoin::report_unknown_launches(Source& source) {
+  const JoinCounters::Unknown unknown = join_.counters.unknown_without_work(source.id);
+  const WorkEvent event{.site = {.source = source.id, .op = profile::Op::no_work, .is_host = true},
+                        .start_ns = join_.now_ns,
+                        .end_ns = join_.now_ns,
+                        .count = unknown.launches,
+                        .weight = unknown.weight};
+  if (unknown.launches > 0 && parts_.rows.admit(event)) {
+    WorkKey key = parts_.attribution.key_of(source, event.site, nullptr);
+    parts_.rows.add(event, key, parts_.rows.intern(key), source.pid, 0);
+  }
+}
+
 // Gives the event the weight of the window in which it was launched. Returns false if there is no such window. The work
 // of a window is in one slice, so that a reader can compare windows.
 bool WorkJoin::weigh(WorkEvent& event, const PendingLaunch* launch) const {
@@ -113,6 +126,9 @@ bool WorkJoin::take(WorkEvent event, RetryPolicy policy) {
   }
   const auto [key, work] = repeated != nullptr ? *repeated : find_work(*source, event.site, launch, policy);
   count(*source, event, key, launch);
+  if (event.site.op == profile::Op::no_work) {
+    join_.counters.coverage(event.site.source).has_no_work_row();
+  }
   parts_.rows.add(event, key, work, source->pid, launch == nullptr ? 0 : launch->time_ns);
   if (join_.options.sampling.samples && event.site.op == profile::Op::kernel && !event.site.is_host) {
     parts_.kernel_times.add({event.site.source, event.site.device, key.name}, work, key.stack != 0, event.start_ns,

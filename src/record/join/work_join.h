@@ -29,6 +29,8 @@ class WorkJoin {
   // Reports launches of the source (0: of all sources) whose work has not arrived, as host work `no_work`. Nothing
   // more will arrive.
   void report_without_work(backend::SourceId source);
+  // Reports the other launches of the source without GPU work, which only the target has counted, without a stack.
+  void report_unknown_launches(Source& source);
   void end_source(backend::SourceId source) { bodies_.end_source(source); }
   // Call it for each event that may change to which work a graph node belongs.
   void forget_repeats() { repeats_.forget(); }

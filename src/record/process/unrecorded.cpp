@@ -98,7 +98,8 @@ std::string keep_variables(const std::string& variable) {
 // Returns whether the process cannot open the injection library by its path. `folder`: /proc/PID.
 bool is_hidden(const UniqueFd& folder, const std::string& injection) {
   const UniqueFd root = injection.empty() ? UniqueFd() : locate(folder.get(), "root", O_DIRECTORY);
-  return root && !open_regular({root.get(), read_file_rights(folder.get())}, injection);
+  return root && !open_regular({root.get(), read_file_rights(folder.get())}, injection) && errno != EMFILE &&
+         errno != ENFILE;
 }
 
 }  // namespace

@@ -2,13 +2,18 @@
 
 #include <signal.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/files/file.h"
 #include "base/log.h"
+#include "base/process/children.h"
 #include "base/process/stranger.h"
+#include "base/text/utf8.h"
 #include "record/session/timing.h"
 
 namespace gpuprof::record {
@@ -50,6 +55,33 @@ bool Command::has_live_processes(Channel& channel) {
     log::info("the command has ended; waiting for its other processes that use a GPU (Ctrl-C ends the recording)");
   }
   return true;
+}
+
+std::vector<std::string> Command::running(const Channel& channel, bool only_recorded) const {
+  constexpr uint64_t kMostNs = 100'000'000;
+  size_t tasks = 4096;
+  const uint64_t until = monotonic_ns() + kMostNs;
+  const std::string proc = "/proc";
+  reap_children();
+  // gpuprof adopts processes whose parents have ended, so all processes of the command descend from it.
+  std::vector<pid_t> all;
+  add_children(proc, ::getpid(), until, {tasks, kMostRunning}, all);
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const pid_t pid = all[i];
+    const std::string folder = proc + "/" + std::to_string(pid);
+    // A process that has ended has no arguments any more.
+    const bool runs = !is_stranger(pid) && !read_text(folder + "/cmdline", 1).empty();
+    if (runs && (!only_recorded || channel.has_source_of(pid))) {
+      std::string name = read_text(folder + "/comm", 64);
+      name.erase(std::min(name.find('\n'), name.size()));
+      texts.push_back(std::to_string(pid) + " (" + escaped(name) + ")");
+    }
+    if (!is_stranger(pid)) {
+      add_children(proc, pid, until, {tasks, kMostRunning}, all);
+    }
+  }
+  return texts;
 }
 
 void Command::pass_on_stop(const Signals::Event& event) {

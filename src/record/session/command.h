@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -28,6 +29,11 @@ class Command {
 
   // Call it after the command's end. Returns whether to wait for processes that are connected or may still connect.
   bool has_live_processes(Channel& channel);
+
+  // Returns the processes that the command has started and that still run: "4242 (python3)". `only_recorded`: only
+  // those that are connected. At most kMostRunning processes.
+  [[nodiscard]] std::vector<std::string> running(const Channel& channel, bool only_recorded) const;
+  static constexpr size_t kMostRunning = 512;
 
   // Handles a stop signal. The first signal goes to the command, which can then clean up. The next signal sends
   // SIGTERM, and further ones send SIGKILL.

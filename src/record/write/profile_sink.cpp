@@ -196,6 +196,11 @@ class ProfileSink::BatchWriter {
     for (const auto& [key, value] : batch.rows) {
       add_row(key, value);
     }
+    for (const auto& [key, value] : batch.rows) {
+      if (!value.durations.empty()) {
+        out_.add(profile::Duration{key.slice, key.work, value.durations});
+      }
+    }
     put_all(batch.gpu_instructions);
     for (const auto& [key, value] : batch.gpu_counts) {
       put(profile::GpuCount{key.process, key.device, key.place, name_id(key.name), value});

@@ -24,7 +24,7 @@ rows() { # FILE
   "$gpuprof" dump "$1" 2> /dev/null | grep -E '^(ustack|process|work|gpu_module|gpu_place|eustall) ' |
     sed -E 's/\b(id|module|slice|ustack|work|place|process)=[0-9]+ ?//g' | sort
 }
-for dialect in whole_lines states counts semicolons; do
+for dialect in whole_lines texts states counts semicolons; do
   "$gpuprof" import -q -o "$actual/$dialect.txt" $dialect.txt || failed=1
   rows "$actual/$dialect.txt" > "$actual/$dialect.rows"
   diff -u "$actual/whole_lines.rows" "$actual/$dialect.rows" || { echo "$dialect: other rows"; failed=1; }

@@ -22,6 +22,8 @@ struct ZeFaults {
   bool reversed_times = false;
   bool never_finish = false;
   bool append_error = false;  // every launch is refused
+  bool mute = false;          // zeKernelGetName() reports success, but writes nothing
+  bool other_type = false;    // the driver overwrites the type of the structures that it fills
   bool old_driver = false;    // Level Zero 1.0: the timer resolution is in nanoseconds
   bool wrap = false;          // the device's counter wraps some milliseconds after the start
   bool reuse = false;         // a new object gets the handle of the last destroyed one

@@ -24,6 +24,8 @@ constexpr Switch kSwitches[] = {{"query_error", &ZeFaults::query_error},
                                 {"reversed_times", &ZeFaults::reversed_times},
                                 {"never_finish", &ZeFaults::never_finish},
                                 {"append_error", &ZeFaults::append_error},
+                                {"mute", &ZeFaults::mute},
+                                {"other_type", &ZeFaults::other_type},
                                 {"old_driver", &ZeFaults::old_driver},
                                 {"wrap", &ZeFaults::wrap},
                                 {"reuse", &ZeFaults::reuse},
@@ -160,6 +162,9 @@ ze_result_t ZE_APICALL get_parts(ze_device_handle_t device, uint32_t* count, ze_
 ze_result_t ZE_APICALL get_properties(ze_device_handle_t handle, ze_device_properties_t* properties) {
   const Device& device = object<Device>(handle);
   const bool cycles = !ze_faults().old_driver && properties->stype == ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2;
+  if (ze_faults().other_type) {
+    properties->stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
+  }
   properties->type = ZE_DEVICE_TYPE_GPU;
   properties->timerResolution = cycles ? kRate : kSecond / kRate;
   properties->timestampValidBits = 36;

@@ -299,14 +299,20 @@ class CheckFiles(rig.RuntimeTest):
         complete = self.side("complete", window_ns=400_000_000)
         attached = self.side("attached", meta=[("attach.pid", "4242")])
         asked = self.side("asked", meta=[("recording.samples", "continuous")])
+        step, other_step = (self.side(name, meta=[("nvtx_range", name)]) for name in ("step", "other_step"))
+        step_again = self.side("step_again", meta=[("nvtx_range", "step")])
         lengths = r"different lengths: 400 ms \(.*short-1.txt\) and 600 ms \(.*long-.\.txt\), so only rates can be compared"
         part = r"{} is only a part of a program's run \({}\) and .*complete-1.txt a complete run"
         unknown = self.side("unknown", window_ns=0, meta=[("recording.window", "--duration 400 ms")])
         self.check(*short, "--", *other, expect=PASS)
+        self.check(*step, "--", *step_again, expect=PASS)
         self.check(*short, "--", *unknown, expect=PASS)
         for old, new, saying in ((short, long, lengths),
                                  (complete, short, part.format(".*short-1.txt", "--duration 400 ms")),
                                  (complete, attached, part.format(".*attached-1.txt", "-p 4242")),
+                                 (complete, step, "complete-1.txt has the work outside of NVTX ranges, too, and "
+                                                  ".*step-1.txt has only the work of --nvtx-range step"),
+                                 (step, other_step, "step-1.txt has only the work of --nvtx-range step, and .*other_step"),
                                  (complete, asked, "asked-1.txt was recorded with samples of GPU code and .* without")):
             with self.subTest(saying):
                 self.inconclusive(*old, "--", *new, saying=saying)
@@ -350,10 +356,13 @@ class CheckFiles(rig.RuntimeTest):
         self.gpuprof("split", "--by", "time=1s", "-o", pieces, whole)
         for path in (part, os.path.join(pieces, "time-000000.txt")):
             self.assertIn("the profile is a subset of another", budget(path, INCONCLUSIVE))
-        for window, expect, saying in (("--last 1 s", INCONCLUSIVE, "recorded only a part of the program's run: --last 1 s"),
-                                       ("--delay 2.5 s", PASS, "only in the recorded 1.00 s of the program's run")):
-            path = made.write(os.path.join(self.folder, "window.txt"), window_ns=1_000_000_000,
-                              meta=[("recording.window", window)])
+        only = "recorded only a part of the program's run: "
+        for key, value, window, expect, saying in (
+                ("recording.window", "--last 1 s", "--last 1 s", INCONCLUSIVE, only + "--last 1 s"),
+                ("recording.window", "--delay 2.5 s", "--delay 2.5 s", PASS, "only in the recorded 1.00 s of the program's run"),
+                ("nvtx_range", "step", "--nvtx-range step", INCONCLUSIVE, only + "--nvtx-range step"),
+                ("process.7.note.attached", "late", "process 7 without its start", INCONCLUSIVE, only + "process 7")):
+            path = made.write(os.path.join(self.folder, "window.txt"), window_ns=1_000_000_000, meta=[(key, value)])
             self.assertIn(saying, budget(path, expect))
             for command in (["flame"], ["export", "--format", "json"], ["annotate"]):
                 run = self.run_command([rig.GPUPROF, *command, path])

@@ -50,6 +50,18 @@ class PartsTest(rig.RuntimeTest):
     def report(self, profile):
         return json.loads(self.gpuprof("-q", "report", "--json", "--top", "0", profile, expect=(0, 4)))
 
+    def test_ranks_says_that_only_parts_of_the_runs_were_recorded(self):
+        with open(os.path.join(GOLDEN, "ranks/even.txt")) as file:
+            lines = file.read().split("\n", 1)
+        for key, value, saying in (("recording.window", "--delay 1 s", "--delay 1 s"), ("nvtx_range", "step", "--nvtx-range step")):
+            path = self.path("part.txt")
+            with open(path, "w") as file:
+                file.write(f"{lines[0]}\nMETA;{key};{value}\n{lines[1]}")
+            note = f"Recorded only a part of the program's run: {saying}."
+            self.assertIn(note, self.gpuprof("ranks", "--width", "200", path))
+            self.assertEqual(json.loads(self.gpuprof("ranks", "--json", path))["notes"], [note])
+            self.assertIn(note, self.gpuprof("-q", "ranks", "--svg", "-", path).replace("&#39;", "'").replace("&apos;", "'"))
+
     def split_and_merge(self, profile, by):
         """Returns the folder of the split profiles, or None if the profile cannot be split by this key."""
         folder, again = tempfile.mktemp(dir=self.folder), tempfile.mktemp(dir=self.folder)

@@ -55,11 +55,55 @@ class Processes(rig.RuntimeTest):
         self.assertFalse(os.path.exists(os.path.join(self.folder, "ended")))
         self.assertGreater(profile.end()["gpu_records"], 0, stderr)
         self.assert_conserved(profile)
+        self.assertRegex(stderr, r"process(es)? \d+ \(sh\).* still runs?(, |\ngpuprof: )(its|their) later work "
+                                 "is not in the profile\n")
+        self.assertEqual(profile.meta()["recording.window"], ["--wait main"])
+        report = subprocess.run([rig.GPUPROF, "report", self.profile_path], capture_output=True, check=True).stdout.decode()
+        self.assertIn("recorded only a part of the program's run: --wait main", report)
+        self.assertRegex(report, r"note: process(es)? \d+ \(sh\)")
+
+    @rig.requires("opencl")
+    def test_a_recording_that_is_stopped_names_recorded_processes_that_still_run(self):
+        # Only the first background process uses a GPU.
+        script = ('"$0" --launches 1000000 >/dev/null 2>&1 & echo $! >pid; sleep 100 & echo $! >idle; '
+                  'while ! grep -q libgpuprof /proc/$(cat pid)/maps; do sleep 0.02; done; sleep 0.5')
+        with open(os.path.join(self.folder, "messages"), "wb") as messages:
+            process = subprocess.Popen([rig.GPUPROF, "record", "-o", self.profile_path, "--", "sh", "-c", script, rig.EXAMPLE],
+                                       cwd=self.folder, stderr=messages)
+        self.addCleanup(process.kill)
+        said = lambda: open(messages.name).read()
+        self.assertTrue(rig.wait_for(lambda: "waiting for its other processes" in said()))
+        pids = {name: int(open(os.path.join(self.folder, name)).read()) for name in ("pid", "idle")}
+        for pid in pids.values():
+            self.addCleanup(os.kill, pid, signal.SIGKILL)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(30), 0, said())
+        self.assertIn(f"process {pids['pid']} (example_opencl) still runs, its later work is not in the profile", said())
+        self.assertEqual(rig.Profile(self.profile_path).meta()["recording.window"], ["signals"])
+
+    @rig.requires("opencl")
+    def test_wait_main_does_not_name_processes_that_have_ended(self):
+        profile, stderr = self.record(["sh", "-c", f"{PROGRAM}; (exit 3) & wait; exit 4", rig.EXAMPLE],
+                                      options=["--wait", "main"], expect=4)
+        self.assertNotIn("later work", stderr)
+        self.assertNotIn("recording.window", profile.meta())
 
     def stop_loop(self):
         with open(os.path.join(self.folder, "stop"), "wb"):
             pass
         rig.wait_for(lambda: os.path.exists(os.path.join(self.folder, "ended")))
+
+    @rig.requires("opencl")
+    def test_too_few_descriptors_are_named_as_the_reason_for_an_empty_profile(self):
+        for most in (14, 15, 16):
+            with self.subTest(most):
+                run = self.run_command(["sh", "-c", f'ulimit -n {most}; exec "$0" record -o few.txt -- "$1" --launches 10',
+                                        rig.GPUPROF, rig.EXAMPLE])
+                self.assertIn("few.txt is an empty profile", run.stderr.decode())
+                self.assertRegex(run.stderr.decode(), r"raise the limits? on open files")
+                self.assertNotIn("mount namespace", run.stderr.decode())
+                self.assertNotIn("layers", run.stderr.decode() + open(os.path.join(self.folder, "few.txt")).read()
+                                 .replace("loader with layers", "").replace("tracing layer", ""))
 
     @rig.requires("opencl")
     def test_the_rank_comes_from_the_launchers_variables(self):

@@ -72,6 +72,13 @@ class Started(rig.RuntimeTest):
         os.chmod(self.folder, 0o755)
         self.assert_recorded(("unshare", "-n", *AS_OTHER))
 
+    @rig.requires("root", "program:unshare")
+    def test_another_network_namespace_with_a_long_path_to_the_library_folder(self):
+        os.environ["TMPDIR"] = os.path.join(self.folder, "l" * 100)  # the socket's path is longer than 107 bytes
+        os.makedirs(os.environ["TMPDIR"])
+        self.addCleanup(os.environ.pop, "TMPDIR")
+        self.assert_recorded(("unshare", "-n"))
+
     @rig.requires("root", "program:unshare", "program:chroot")
     def test_another_root_directory_that_has_the_library_folder(self):
         os.chmod(self.folder, 0o755)

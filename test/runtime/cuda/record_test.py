@@ -64,6 +64,10 @@ class RecordCupti(rig.RuntimeTest):
                 function = "solve" if "solve" in name else "assemble"
                 found = [totals for kernel, totals in kernels.items() if function in kernel]
                 self.assertEqual(found, [[op["count"], op["ns"]]], kernels)
+        # All executions of a kernel take the same time.
+        for line in json.loads(self.gpuprof("report", "--json", "-i", self.profile_path))["work"]:
+            for percentile in ("median_ns", "p95_ns", "p99_ns"):
+                self.assertEqual(line[percentile], line["max_ns"], line)
 
     def test_counts_and_times_are_exact(self):
         for arguments in ((), ("--driver-api",), ("--graph", "50"), ("--threads", "4"), ("--fork",)):
@@ -79,6 +83,15 @@ class RecordCupti(rig.RuntimeTest):
         self.assertEqual(len({work.device for work, _ in profile.measured("GPU")}), 2)
         self.assertAlmostEqual(coverage["represented"], did["launches"],
                                delta=0.03 * did["launches"] + coverage.get("extrapolated", 0), msg=stderr)
+
+    def test_a_limit_does_not_hide_what_graphs_cost_between_windows(self):
+        """CUPTI cannot be detached from a process with graphs."""
+        profile, _, stderr = self.record_app("--launches", "0", "--graph-nodes", "5", "--graph-replays", "10000",
+                                             "--gap-us", "100", options=["--max-overhead", "2"])
+        notes = [value for key, values in profile.meta().items() if key.endswith("cupti_stays_between_windows")
+                 for value in values]
+        self.assertEqual(len(notes), 1, stderr)
+        self.assertIn("CUPTI stays in the process between the windows", stderr)
 
     def test_each_call_site_has_its_own_stack(self):
         for engine in rig.stack_engines():

@@ -20,6 +20,7 @@
 #define AT(object) (0x100000000ull + (object)*0x10000ull) /* GPU address */
 
 static int gpu = -1;
+static unsigned relocations; /* addresses in the next batch that the driver may still change */
 
 static void call(const char* what, unsigned long command, void* argument) {
   if (ioctl(gpu, command, argument) != 0) {
@@ -29,7 +30,7 @@ static void call(const char* what, unsigned long command, void* argument) {
 }
 
 __attribute__((noinline)) void submit(unsigned ring, unsigned context, unsigned ms, uint64_t batch) {
-  struct fake_gpu_submit job = {ring, 0, ms * 1000000ull, context, 0, batch};
+  struct fake_gpu_submit job = {ring, 0, ms * 1000000ull, context, relocations, batch};
   call("submit", FAKE_GPU_SUBMIT, &job);
   call("wait", FAKE_GPU_WAIT, NULL);
 }
@@ -93,8 +94,8 @@ int main(void) {
   submit(1, 1, 20, AT(MAPPED) + 0x1000);
 
   put_kernel((uint32_t*)(user + 0x3000), 0xb000);
-  put_kernel((uint32_t*)by_offset, 0xa000);
-  put_jump((uint32_t*)by_offset + 61, AT(USER) + 0x3000); /* this jump replaces the command that ends the batch */
+  /* This jump replaces the command that ends the batch. */
+  put_jump(put_kernel((uint32_t*)by_offset, 0xa000), AT(USER) + 0x3000);
   submit(0, 1, 20, AT(BY_OFFSET));
 
   /* Descriptors in another object name the kernels. The second batch uses the base address that the first one set. */
@@ -106,6 +107,10 @@ int main(void) {
   submit(0, 1, 20, AT(USER) + 0x6000);
   /* No batch of context 3 has set the base address. */
   submit(0, 3, 20, AT(USER) + 0x6000);
+
+  relocations = 1;
+  submit(0, 1, 20, AT(USER));
+  relocations = 0;
 
   submit(0, 1, 20, AT(NOT_MAPPED));
   put_jump((uint32_t*)(user + 0x4000), AT(NOT_MAPPED));

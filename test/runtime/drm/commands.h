@@ -3,7 +3,11 @@
 #define COMMANDS_H
 
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "intel_layouts.h"
 
 #define CODE_AT 0x200000000ull /* instruction base address */
 
@@ -14,22 +18,38 @@ static inline uint32_t* put_jump(uint32_t* at, uint64_t to) {
   return at;
 }
 
-/* Sets the instruction base address, and starts the kernel at `start` bytes from it. */
-static inline void put_kernel_from(uint32_t* at, uint64_t base, uint64_t start) {
+/* Returns the commands of the generation in the environment variable GENERATION. */
+static inline const struct layout* used_layout(void) {
+  const char* generation = getenv("GENERATION");
+  for (unsigned i = 0; i < sizeof(layouts) / sizeof(layouts[0]); ++i) {
+    if (!generation || !strcmp(layouts[i].generation, generation)) {
+      return &layouts[i];
+    }
+  }
+  fprintf(stderr, "unknown GENERATION %s\n", generation);
+  exit(1);
+}
+
+/* Sets the instruction base address, and starts the kernel at `start` bytes from it. Returns the address of the command
+ * that ends the batch. */
+static inline uint32_t* put_kernel_from(uint32_t* at, uint64_t base, uint64_t start) {
+  const struct layout* layout = used_layout();
   memset(at, 0, 22 * 4);
   at[0] = 0x61010014; /* STATE_BASE_ADDRESS, 22 dwords */
   at[10] = (uint32_t)base | 1;
   at[11] = (uint32_t)(base >> 32);
   at += 22;
-  memset(at, 0, 39 * 4);
-  at[0] = 0x72080025; /* COMPUTE_WALKER, 39 dwords */
-  at[18] = (uint32_t)start;
-  at += 39;
+  memcpy(at, layout->barrier, layout->barrier_dwords * 4);
+  at += layout->barrier_dwords;
+  memcpy(at, layout->walker, layout->walker_dwords * 4);
+  at[layout->start] |= (uint32_t)start;
+  at += layout->walker_dwords;
   *at = 0x05000000; /* MI_BATCH_BUFFER_END */
+  return at;
 }
 
-static inline void put_kernel(uint32_t* at, uint64_t start) {
-  put_kernel_from(at, CODE_AT, start);
+static inline uint32_t* put_kernel(uint32_t* at, uint64_t start) {
+  return put_kernel_from(at, CODE_AT, start);
 }
 
 #define DESCRIPTOR_BYTES 32

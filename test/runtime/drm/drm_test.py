@@ -113,10 +113,12 @@ record /tmp/evicted --backend drm -- /bin/busybox env AFTER=/tmp/created /submit
 wait
 section evicted.profile
 /bin/busybox cat /tmp/evicted
-section stalls
-record /tmp/stalls --stalls --sampling-period 1024 --backend drm -- /staller
-section stalls.profile
-/bin/busybox cat /tmp/stalls
+for generation in pvc xe3p xe2; do
+  section stalls.$generation
+  GENERATION=$generation record /tmp/stalls --stalls --sampling-period 1024 --backend drm -- /staller
+  section stalls.$generation.profile
+  /bin/busybox cat /tmp/stalls
+done
 section stalls.folded
 /gpuprof flame -i /tmp/stalls --weight samples --leaf line,stall 2>/dev/null
 section stalls.busy

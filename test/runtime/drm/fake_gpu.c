@@ -50,6 +50,7 @@ struct job {
   struct ring* ring;
   u64 duration_ns;
   bool by_worker;
+  bool no_fence;
 };
 
 struct client {
@@ -122,9 +123,13 @@ static enum hrtimer_restart job_is_over(struct hrtimer* timer) {
 static struct dma_fence* run_job(struct drm_sched_job* base) {
   struct job* job = container_of(base, struct job, base);
   struct ring* ring = job->ring;
-  struct hardware_fence* fence = kzalloc(sizeof(*fence), GFP_KERNEL);
+  struct hardware_fence* fence;
   unsigned long flags;
 
+  if (job->no_fence) {
+    return NULL;
+  }
+  fence = kzalloc(sizeof(*fence), GFP_KERNEL);
   if (!fence) {
     return ERR_PTR(-ENOMEM);
   }
@@ -168,7 +173,8 @@ static int queue_job(struct client* client, const struct fake_gpu_submit* submit
   }
   job->ring = &rings[submit->ring];
   job->duration_ns = submit->duration_ns;
-  job->by_worker = submit->by_worker;
+  job->by_worker = submit->by_worker == 1;
+  job->no_fence = submit->by_worker == FAKE_GPU_NO_FENCE;
   error = make_job(&job->base, &client->entities[submit->ring], client, client->number);
   if (error) {
     kfree(job);
@@ -201,7 +207,7 @@ static int submit_from(struct client* client, const void __user* from) {
       return error;
     }
   }
-  if (!late.submit.by_worker) {
+  if (late.submit.by_worker != 1) {
     return queue_job(client, &late.submit);
   }
   INIT_WORK_ONSTACK(&late.work, submit_late);
@@ -220,6 +226,10 @@ static int submit_job(struct client* client, const void __user* from) {
 }
 
 static int bind_memory(struct client* client, const void __user* from) {
+  return -ENOTTY;
+}
+
+static int bind_list(struct client* client, const void __user* from) {
   return -ENOTTY;
 }
 
@@ -285,6 +295,8 @@ static long on_ioctl(struct file* file, unsigned int command, unsigned long argu
       return create_queue(file->private_data, (void __user*)argument);
     case FAKE_GPU_BIND:
       return bind_memory(file->private_data, (const void __user*)argument);
+    case FAKE_GPU_BINDS:
+      return bind_list(file->private_data, (const void __user*)argument);
     case FAKE_GPU_STALLS:
       return push_stalls((const void __user*)argument);
     case FAKE_GPU_GONE:

@@ -6,13 +6,16 @@
 #include <linux/types.h>
 
 #define FAKE_GPU_RINGS 2
+/* The driver gives Linux's scheduler no fence, as xe does for long-running VMs before Linux 6.19. */
+#define FAKE_GPU_NO_FENCE 2
 
 struct fake_gpu_submit {
   __u32 ring;
-  __u32 by_worker; /* 1: a kernel thread queues the job */
+  __u32 by_worker; /* 1: a kernel thread queues the job; or FAKE_GPU_NO_FENCE */
   __u64 duration_ns;
   __u32 queue; /* xe: the exec queue; i915: the context */
-  __u32 own;   /* xe: the driver first queues its own job of this many ms on the other ring */
+  /* xe: the driver first queues its own job of this many ms on the other ring; i915: relocations of the batch */
+  __u32 own;
   __u64 batch; /* xe: GPU address of the commands, which the fake GPU does not read */
 };
 
@@ -27,7 +30,7 @@ struct fake_gpu_truth {
 /* xe: creates an exec queue with the driver's next number. */
 struct fake_gpu_create_queue {
   __u32 vm;
-  __u32 queue; /* result: the queue's number */
+  __u32 queue; /* result: the queue's number; before: the class of its engine in the upper 16 bits */
 };
 
 /* i915: adds an object to all later batches. xe: binds process memory or an object, or unbinds the address if neither
@@ -38,6 +41,26 @@ struct fake_gpu_bind {
   __u64 address;
   __u64 memory;
   __u64 bytes;
+};
+
+/* xe: binds by a list of operations in the caller's memory, in the layout of drm_xe_vm_bind_op. */
+struct fake_gpu_bind_op {
+  __u64 extensions;
+  __u32 object;
+  __u32 caching;
+  __u64 memory;
+  __u64 bytes;
+  __u64 address;
+  __u32 op;    /* 0: map an object or nothing, 2: map process memory */
+  __u32 flags; /* FAKE_GPU_NOTHING, FAKE_GPU_MIRROR */
+  __u64 reserved[4];
+};
+#define FAKE_GPU_NOTHING (1 << 2) /* DRM_XE_VM_BIND_FLAG_NULL */
+#define FAKE_GPU_MIRROR (1 << 5)  /* DRM_XE_VM_BIND_FLAG_CPU_ADDR_MIRROR, since Linux 6.15 */
+struct fake_gpu_binds {
+  __u32 vm;
+  __u32 count;
+  __u64 ops;
 };
 
 /* Returns the file offset at which an object can be mapped. */
@@ -84,6 +107,7 @@ struct fake_gpu_stalls {
 #define FAKE_GPU_STALLS _IOW('g', 6, struct fake_gpu_stalls)
 #define FAKE_GPU_GONE _IOW('g', 8, struct fake_gpu_gone)
 #define FAKE_GPU_CONTEXT _IOW('g', 9, struct fake_gpu_context)
+#define FAKE_GPU_BINDS _IOW('g', 10, struct fake_gpu_binds)
 #define FAKE_GPU_OBJECT _IOWR('g', 7, struct fake_gpu_object)
 
 #endif

@@ -209,6 +209,9 @@ static int submit_request(struct file* file, const void __user* from) {
       break;
     }
   }
+  if (client->count) {
+    objects[submit.ring == 0 ? 0 : client->count - 1].relocation_count = submit.own;
+  }
   args.flags = submit.ring == 0 ? I915_EXEC_BATCH_FIRST : 0;
   args.batch_start_offset = submit.batch & 0xffff;
   i915_execbuffer2_set_context_id(args, submit.queue);

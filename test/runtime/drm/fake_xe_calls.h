@@ -64,6 +64,29 @@ static int bind_memory(struct client* client, const void __user* from) {
   return xe_vm_bind_ioctl(NULL, &bind, &client->file);
 }
 
+static int bind_list(struct client* client, const void __user* from) {
+  struct fake_gpu_binds wanted;
+  struct drm_xe_vm_bind bind = {};
+
+  BUILD_BUG_ON(sizeof(struct fake_gpu_bind_op) != sizeof(struct drm_xe_vm_bind_op));
+  BUILD_BUG_ON(offsetof(struct fake_gpu_bind_op, memory) != offsetof(struct drm_xe_vm_bind_op, userptr));
+  BUILD_BUG_ON(offsetof(struct fake_gpu_bind_op, address) != offsetof(struct drm_xe_vm_bind_op, addr));
+  BUILD_BUG_ON(offsetof(struct fake_gpu_bind_op, flags) != offsetof(struct drm_xe_vm_bind_op, flags));
+  if (copy_from_user(&wanted, from, sizeof(wanted))) {
+    return -EFAULT;
+  }
+  bind.vm_id = wanted.vm;
+  bind.num_binds = wanted.count;
+  if (wanted.count == 1) {
+    if (copy_from_user(&bind.bind, u64_to_user_ptr(wanted.ops), sizeof(bind.bind))) {
+      return -EFAULT;
+    }
+  } else {
+    bind.vector_of_binds = wanted.ops;
+  }
+  return xe_vm_bind_ioctl(NULL, &bind, &client->file);
+}
+
 /* Destroys a VM, or deletes an object's handle as real drivers do. The deletion fails, because the DRM core has no
  * such object. */
 static int end_object(struct client* client, const void __user* from) {
@@ -119,6 +142,7 @@ static int create_queue(struct client* client, void __user* from) {
     return -EFAULT;
   }
   create.vm_id = wanted.vm;
+  create.instances = (u64)from + offsetof(struct fake_gpu_create_queue, queue) + 2;
   error = xe_exec_queue_create_ioctl(NULL, &create, &client->file);
   wanted.queue = create.exec_queue_id;
   return error ? error : copy_to_user(from, &wanted, sizeof(wanted)) ? -EFAULT : 0;

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,12 +36,18 @@
 #define OTHER_VM 6
 #define MANY 10
 #define MANY_LATE 0x1000000ull
+#define UNTIMED 0x2000000ull
+#define LISTED 0x3000000ull
+#define MIRRORED 0x3100000ull
+#define READ_LATE 0x3200000ull
+#define LISTED_AT 0x500000000ull
 
 enum stall { TDR, OTHER, CONTROL, PIPESTALL, SEND, DIST_ACC, SBID, SYNC, INST_FETCH, ACTIVE };
 
 static int gpu = -1;
 static unsigned own_ms; /* duration of the job that the driver itself queues with each submission; 0: none */
 static unsigned queues[FAKE_GPU_RINGS];
+static unsigned no_fence; /* FAKE_GPU_NO_FENCE: the driver gives Linux's scheduler no fence */
 static uint8_t* memory;
 
 __attribute__((noinline)) int gpu_ioctl(int file, unsigned long command, void* argument) {
@@ -63,7 +70,7 @@ static void sleep_ms(unsigned ms) {
 }
 
 __attribute__((noinline)) void submit(unsigned ring, unsigned ms, uint64_t batch) {
-  struct fake_gpu_submit job = {ring, 0, ms * 1000000ull, queues[ring], 0, batch};
+  struct fake_gpu_submit job = {ring, no_fence, ms * 1000000ull, queues[ring], 0, batch};
   job.own = own_ms;
   call("submit", FAKE_GPU_SUBMIT, &job);
   __asm__ volatile("" ::: "memory");
@@ -304,6 +311,100 @@ __attribute__((noinline)) void gone(void) {
   queues[0] = queue;
 }
 
+__attribute__((noinline)) void first_untimed(void) {
+  submit(0, 0, MEMORY_AT + 0x34000);
+}
+
+__attribute__((noinline)) void second_untimed(void) {
+  submit(0, 0, MEMORY_AT + 0x35000);
+}
+
+/* Linux's scheduler ends these jobs at once. Their samples come later, also after the next job of the queue. */
+__attribute__((noinline)) void without_fence(void) {
+  no_fence = FAKE_GPU_NO_FENCE;
+  put_kernel(words(0x34000), UNTIMED);
+  put_kernel(words(0x35000), UNTIMED + 0x20000);
+  first_untimed();
+  sleep_ms(700);
+  push(0, 20, UNTIMED + 0x10, SEND, 1);
+  sleep_ms(400);
+  second_untimed();
+  sleep_ms(400);
+  push(0, 30, UNTIMED + 0x20018, SEND, 1);
+  push(0, 7, UNTIMED + 0x10, SYNC, 1);
+  sleep_ms(400);
+  no_fence = 0;
+}
+
+static void bind_all(struct fake_gpu_bind_op* ops, unsigned count) {
+  struct fake_gpu_binds wanted = {VM, count, (uint64_t)ops};
+  call("binds", FAKE_GPU_BINDS, &wanted);
+}
+
+/* Inlined, so that the caller is the innermost function above submit(). */
+static inline __attribute__((always_inline)) void sample(uint64_t kernel, uint64_t batch, unsigned count) {
+  submit(0, 500, batch);
+  sleep_ms(200);
+  push(0, count, kernel, SEND, 1);
+  wait_idle();
+}
+
+/* Binds two ranges in one call. The batch begins in the last dwords of the first one, and goes on in the second one. */
+__attribute__((noinline)) void listed(void) {
+  uint8_t* first = more_memory();
+  uint8_t* second = more_memory();
+  uint32_t whole[256] = {0};
+  struct fake_gpu_bind_op ops[2] = {
+      {.memory = (uint64_t)first, .bytes = 0x1000, .address = LISTED_AT, .op = 2},
+      {.memory = (uint64_t)second, .bytes = 0x1000, .address = LISTED_AT + 0x1000, .op = 2}};
+  put_kernel(whole, LISTED);
+  memcpy(first + 0x1000 - 40 * 4, whole, 40 * 4);
+  memcpy(second, whole + 40, sizeof(whole) - 40 * 4);
+  bind_all(ops, 2);
+  sample(LISTED, LISTED_AT + 0x1000 - 40 * 4, 11);
+}
+
+/* Binds no memory over the batch of listed(). */
+__attribute__((noinline)) void nulled(void) {
+  struct fake_gpu_bind_op op = {.bytes = 0x2000, .address = LISTED_AT, .flags = FAKE_GPU_NOTHING};
+  bind_all(&op, 1);
+  sample(GONE, LISTED_AT + 0x1000 - 40 * 4, 5);
+}
+
+/* The batch of a video engine is not read, because such an engine runs no kernels. */
+__attribute__((noinline)) void video(void) {
+  struct fake_gpu_create_queue create = {VM, 2u << 16};
+  unsigned queue = queues[0];
+  call("queue", FAKE_GPU_CREATE_QUEUE, &create);
+  queues[0] = create.queue;
+  put_kernel(words(0x34000), GONE);
+  nothing_is_there(0, MEMORY_AT + 0x34000);
+  queues[0] = queue;
+}
+
+/* Makes GPU addresses equal to the process's addresses. */
+__attribute__((noinline)) void mirrored(void) {
+  uint8_t* there = more_memory();
+  struct fake_gpu_bind_op op = {.bytes = REBOUND_BYTES, .address = (uint64_t)there, .flags = FAKE_GPU_MIRROR};
+  put_kernel((uint32_t*)there, MIRRORED);
+  bind_all(&op, 1);
+  sample(MIRRORED, (uint64_t)there, 12);
+}
+
+/* The recorder reads the samples only after the job has ended for long. */
+__attribute__((noinline)) void read_late(void) {
+  sleep_ms(300);
+  put_kernel(words(0x34000), READ_LATE);
+  submit(0, 400, MEMORY_AT + 0x34000);
+  sleep_ms(200);
+  kill(getppid(), SIGSTOP);
+  push(0, 13, READ_LATE, SEND, 1);
+  wait_idle();
+  sleep_ms(300);
+  kill(getppid(), SIGCONT);
+  sleep_ms(200);
+}
+
 /* Submits batches that jump to themselves, call themselves, hold random bytes, or lie at unbound addresses. Then
  * binds memory to all addresses. gpuprof must record these jobs like others. */
 __attribute__((noinline)) void hostile(void) {
@@ -324,6 +425,7 @@ __attribute__((noinline)) void hostile(void) {
   bind(~0ull, 0, NULL, ~0ull);
   submit(0, 1, 0);
   wait_idle();
+  wait_idle(); /* as a program does that submits its work without the driver */
 }
 
 int main(void) {
@@ -352,6 +454,12 @@ int main(void) {
   drivers_own();
   gone();
   many_late();
+  listed();
+  nulled();
+  video();
+  mirrored();
+  read_late();
+  without_fence();
   hostile();
   return 0;
 }

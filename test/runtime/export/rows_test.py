@@ -132,6 +132,15 @@ class RowsTest(rig.RuntimeTest):
         out = self.run_command([rig.GPUPROF, "import", "--folded", path]).stdout
         self.assertIn(rb"p\xc2\x9b31mX\xe2\x80\xae\xff;4242;", out)
 
+    def test_folded_import_has_the_dash_of_iaprof_after_the_kernel_frames(self):
+        """Texts with id 0 are empty, as in iaprof."""
+        path = os.path.join(self.folder, "kernel_frames.txt")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("string\t1\tapp\nstring\t2\tmain;run;\nstring\t3\tioctl;xe_exec;\nstring\t4\tsbid\n"
+                       "eustall\t1\t7\t2\t3\t0\t0\t0\t0\t0\t4\t0x10\t5\n")
+        out = self.run_command([rig.GPUPROF, "import", "--folded", path]).stdout
+        self.assertEqual(out, b"app;7;main;run;ioctl;xe_exec;-;_[G];_[G];_[g];sbid_[g];0x10_[g] 5\n")
+
     def test_names_may_contain_every_byte(self):
         profile = os.path.join(self.folder, "bytes.txt")
         with open(profile, "w", encoding="ascii") as file:

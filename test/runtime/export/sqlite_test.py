@@ -59,7 +59,7 @@ class SqliteTest(rig.RuntimeTest):
                                  database.execute("SELECT SUM(gpu_ns) FROM measured").fetchone())
 
     def test_all_queries_of_the_page_run(self):
-        self.assertEqual(sorted(queries()), list(range(1, 11)))
+        self.assertEqual(sorted(queries()), list(range(1, 12)))
         for profile in PROFILES:
             with self.database(profile) as database:
                 for number, query in queries().items():
@@ -90,6 +90,13 @@ class SqliteTest(rig.RuntimeTest):
         self.assertEqual(answers[9][0], ("attention(float const*, float*, int)", "long_scoreboard", 2336))
         self.assertEqual(answers[10][0][:3], ("attention(float const*, float*, int)", "stalls.cu", 9))
         self.assertEqual(sum(row[3] for row in answers[10]), 3952)
+
+    def test_the_queries_cover_durations(self):
+        with self.database(os.path.join(GOLDEN, "durations.txt")) as database:
+            answer = database.execute(queries()[11]).fetchall()
+        self.assertEqual(sorted(answer), [("not_all_known", 5, 10111, 10111, 10111),
+                                          ("sometimes_slow", 1000, 10111, 10111, 1_007_615),
+                                          ("steady", 100, 10111, 10111, 10111)])
 
     def test_the_sqlite3_program_reads_the_database(self):
         reason = rig.why_not("program:sqlite3")

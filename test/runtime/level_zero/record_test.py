@@ -102,6 +102,15 @@ class LevelZero(ze_rig.LevelZeroTest):
             self.assertEqual(ns, count * {"light": 192, "heavy": 768}[name] * 52, stderr)
         self.assertEqual(profile.end()["lost"], 0)
 
+    def test_a_driver_that_overwrites_the_structure_type_does_not_change_the_unit_of_times(self):
+        self.assert_exact(*self.record_app("immediate", faults="other_type"))
+
+    def test_a_name_that_the_driver_does_not_write_is_unknown(self):
+        """No bytes of the program's stack are in the profile."""
+        profile, expected, stderr = self.record_app("immediate", faults="mute")
+        self.assertEqual({row[2] for row in profile.gpu()}, {"[kernel name not known]"}, stderr)
+        self.assertEqual(sum(row[3] for row in profile.gpu()), sum(row[3] for row in expected))
+
     def test_devices_have_names(self):
         profile, expected, stderr = self.record_app("devices")
         self.assert_exact(profile, expected, stderr)

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "python/python.h"
+#include "python/python_code.h"
 #include "symbolize/python_lines.h"
 #include "wire/wire.h"
 
@@ -100,6 +101,7 @@ gpuprof_segment* segment() {
 }
 
 std::mutex one_at_a_time;
+gpuprof::injection::NearCodes near;
 
 }  // namespace
 
@@ -111,7 +113,7 @@ extern "C" int probe_walk(const char* name, int careful) {
   static PythonFrame frames[kMaxFrames];
   gpuprof::injection::find_python();
   const void* thread = gpuprof::injection::python_thread();
-  PythonWalk walk = {frames, kMaxFrames, 0, 0};
+  PythonWalk walk = {frames, kMaxFrames, 0, 0, &near};
   gpuprof::injection::walk_python(segment(), gpuprof::injection::thread_state(), thread, careful != 0, &walk);
   drain();
   std::string text;
@@ -133,7 +135,7 @@ extern "C" const char* probe_text(const char* name) {
 extern "C" void probe_repeat(int rounds) {
   static PythonFrame frames[kMaxFrames];
   for (int i = 0; i < rounds; ++i) {
-    PythonWalk walk = {frames, kMaxFrames, 0, 0};
+    PythonWalk walk = {frames, kMaxFrames, 0, 0, &near};
     gpuprof::injection::walk_python(segment(), gpuprof::injection::thread_state(), gpuprof::injection::python_thread(),
                                     false, &walk);
   }

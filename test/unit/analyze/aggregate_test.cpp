@@ -7,7 +7,7 @@
 
 #include "analyze/names/labels.h"
 #include "catch.h"
-#include "profile/latency_bucket.h"
+#include "profile/log_buckets.h"
 #include "profile/random_profile.h"
 #include "profile/text_input.h"
 

@@ -23,8 +23,8 @@ class Memory {
     scan.at = from;
     for (unsigned i = 0; i < GPUPROF_BATCH_COMMANDS && scan.state == GPUPROF_BATCH_RUNS; ++i) {
       std::array<uint32_t, GPUPROF_BATCH_WINDOW> words{};
-      if (read(gpuprof_batch_next(&scan), words)) {
-        gpuprof_batch_step(&scan, words.data());
+      if (const uint32_t count = read(gpuprof_batch_next(&scan), words)) {
+        gpuprof_batch_step(&scan, words.data(), count);
       } else {
         gpuprof_batch_unreadable(&scan);
       }
@@ -33,19 +33,20 @@ class Memory {
   }
 
  private:
-  bool read(uint64_t address, std::array<uint32_t, GPUPROF_BATCH_WINDOW>& words) const {
+  // Returns the number of words that could be read.
+  uint32_t read(uint64_t address, std::array<uint32_t, GPUPROF_BATCH_WINDOW>& words) const {
     auto buffer = buffers_.upper_bound(address);
     if (buffer == buffers_.begin()) {
-      return false;
+      return 0;
     }
     --buffer;
     const uint64_t first = (address - buffer->first) / 4;
     if (first >= buffer->second.size()) {
-      return false;
+      return 0;
     }
     const size_t count = std::min<size_t>(words.size(), buffer->second.size() - first);
     std::copy_n(buffer->second.begin() + static_cast<long>(first), count, words.begin());
-    return true;
+    return static_cast<uint32_t>(count);
   }
 
   std::map<uint64_t, Words> buffers_;
@@ -112,8 +113,7 @@ TEST_CASE("the kernels of GPGPU_WALKER are found in interface descriptors") {
   CHECK(starts(scan) == std::vector<uint64_t>{0xa000});
   CHECK(scan.state == GPUPROF_BATCH_CUT);
 
-  // The kernel of walk(N) is unknown if descriptor N is not loaded, not written or not readable. The last check is a
-  // walker of Gen7, which the scan ignores because of its length.
+  // The kernel of walk(N) is unknown if descriptor N is not loaded, not written or not readable.
   const auto only = [&](const Words& commands) {
     memory.put(0x4000, bases + commands + walker(0xa000) + end);
     const auto found = memory.scan(0x4000);
@@ -123,7 +123,10 @@ TEST_CASE("the kernels of GPGPU_WALKER are found in interface descriptors") {
   CHECK(only(load(96) + walk(2)) == std::pair(true, true));
   CHECK(only(load(0x10000) + walk(63)) == std::pair(true, true));
   CHECK(only(walk(0)) == std::pair(true, true));
-  CHECK(only(load(96) + command(0x71050000, 11, {})) == std::pair(true, false));
+
+  // The walker of Gen7 has another length. What it holds is unknown.
+  memory.put(0x5000, bases + load(96) + command(0x71050000, 11, {}) + walker(0xa000) + end);
+  CHECK(memory.scan(0x5000).state == GPUPROF_BATCH_UNKNOWN);
 }
 
 TEST_CASE("the kernels of a batch are the ones that its commands name") {
@@ -138,6 +141,51 @@ TEST_CASE("the kernels of a batch are the ones that its commands name") {
   CHECK(scan.base == 0x720000000);
   CHECK(starts(scan) == std::vector<uint64_t>{0x1c0 | GPUPROF_BATCH_SYSTEM_ROUTINE, 0x8000, 0x100, 0x200, 0x300, 0x400,
                                               0x500, 0x600, 0x700});
+}
+
+TEST_CASE("each generation has its own layout of the commands that start kernels") {
+  Memory memory;
+  const auto found = [&](const Words& words) {
+    memory.put(0x1000, words + Words{kEnd});
+    const auto scan = memory.scan(0x1000);
+    CHECK(scan.state == GPUPROF_BATCH_ENDED);
+    return starts(scan);
+  };
+  using Starts = std::vector<uint64_t>;
+  // COMPUTE_WALKER of DG2 and PVC, then of Xe2 and Xe3. The low bits and the next dword are not part of the address.
+  CHECK(found(command(0x72080000, 39, {{18, 0x12340 | 0x3f}, {19, 0x234}})) == Starts{0x12340});
+  CHECK(found(command(0x72080000, 40, {{18, 0x7}, {19, 0x12340}, {20, 0x234}})) == Starts{0x12340});
+  CHECK(found(command(0x720a8000, 40, {{19, 0x12340}})) == Starts{0x12340});  // a variant of the command
+  CHECK(found(command(0x72200000, 64, {{19, 0x12340}, {20, 0x7f}})) == Starts{0x7f'0001'2340});  // Xe3p
+  CHECK(found(command(0x7c010000, 44, {{23, 0x12340}})) == Starts{0x12340});
+  CHECK(found(command(0x7c010000, 45, {{24, 0x12340}})) == Starts{0x12340});
+  CHECK(found(command(0x787a0000, 8, {{1, 0x100}})) == Starts{0x100});
+  CHECK(found(command(0x787d0000, 7, {{1, 0x200}})) == Starts{0x200});
+  CHECK(found(command(0x781b0000, 8, {{3, 0x400}})) == Starts{0x400});
+  CHECK(found(command(0x781d0000, 11, {{1, 0x300}, {9, 0x340}})) == Starts{0x300, 0x340});
+  // In PS of Xe2, bits 0 and 1 of the dword are flags, which are set for shaders that are off, too.
+  CHECK(found(command(0x78200000, 12, {{1, 0x501}, {8, 0x2}})) == Starts{0x500});
+}
+
+TEST_CASE("the scan skips commands without kernels by their own lengths") {
+  Memory memory;
+  // RESOURCE_BARRIER, also with its predicate; MI_STORE_DATA_IMM and 3DSTATE_SO_DECL_LIST have longer lengths.
+  memory.put(0x1000, command(0xac000000, 5, {}) + command(0xad000000, 5, {}) + command(0x10000000, 300, {{299, 1}}) +
+                         command(0x79170000, 500, {{499, 1}}) + walker(0x40) + Words{kEnd});
+  const auto scan = memory.scan(0x1000);
+  CHECK(scan.state == GPUPROF_BATCH_ENDED);
+  CHECK(starts(scan) == std::vector<uint64_t>{0x40});
+}
+
+TEST_CASE("the scan ends at a command that it does not know") {
+  Memory memory;
+  for (const uint32_t unknown : {0xdeadbeefU, 0x78ff0000U, 0x72080024U /* 38 dwords */, 0x1f800000U, 0x61010002U}) {
+    memory.put(0x1000, walker(0x40) + Words{unknown, 0, 0, 0} + walker(0x80) + Words{kEnd});
+    const auto scan = memory.scan(0x1000);
+    CHECK(scan.state == GPUPROF_BATCH_UNKNOWN);
+    CHECK(scan.unknown == unknown);
+    CHECK(starts(scan) == std::vector<uint64_t>{0x40});
+  }
 }
 
 TEST_CASE("shaders that are switched off are not kernels") {
@@ -187,8 +235,10 @@ TEST_CASE("the scan distinguishes unwritten batches from complete ones") {
   CHECK(starts(scan) == std::vector<uint64_t>{0x40});
   memory.put(0x1000, walker(0x40) + jump(0x7000));  // the batch jumps to an unreadable address
   CHECK(memory.scan(0x1000).state == GPUPROF_BATCH_UNWRITTEN);
-  memory.put(0x1000, {0xdeadbeef});
-  CHECK(memory.scan(0x1000).state == GPUPROF_BATCH_UNWRITTEN);
+  memory.put(0x1000, walker(0x40) + Words{0x72080025, 0, 0});  // the rest of the walker is unreadable
+  const auto cut = memory.scan(0x1000);
+  CHECK(cut.state == GPUPROF_BATCH_UNWRITTEN);
+  CHECK(starts(cut) == std::vector<uint64_t>{0x40});
 }
 
 TEST_CASE("only the first of very many kernels are kept") {

@@ -31,9 +31,11 @@ struct SeenJobs : JobSink {
     lost.push_back({key, job.source, unfinished});
   }
   void on_failed_job(const Job& job) override { failed.push_back(job.correlation); }
+  void on_untimed_job(const JobKey& /*key*/, const Job& job) override { untimed.push_back(job.correlation); }
   std::vector<Done> done;
   std::vector<Lost> lost;
   std::vector<uint64_t> failed;
+  std::vector<uint64_t> untimed;
 };
 
 Job job(uint64_t correlation, uint64_t queued_ns, uint64_t ring = 1, SourceId source = 7) {
@@ -49,6 +51,21 @@ constexpr uint64_t kS = 1'000'000'000;
 
 }  // namespace
 
+TEST_CASE("a job whose driver gave no fence has no time, and does not delay the next job") {
+  SeenJobs seen;
+  JobJoin join(seen);
+  join.on_queued({5, 1}, job(42, 100));
+  join.on_run({5, 1}, 200);
+  join.on_done({5, 1}, 210, GPUPROF_DRM_NO_FENCE);
+  CHECK(seen.untimed == std::vector<uint64_t>{42});
+  CHECK(seen.done.empty());
+  join.on_queued({5, 2}, job(43, 100));
+  join.on_run({5, 2}, 205);
+  join.on_done({5, 2}, 300, GPUPROF_DRM_FINISHED);
+  CHECK(seen.done == std::vector<SeenJobs::Done>{{43, 205, 300}});
+  CHECK(join.waiting() == 0);
+}
+
 TEST_CASE("a job is assembled from its events in any order") {
   std::array<int, 3> order{0, 1, 2};
   do {
@@ -60,7 +77,7 @@ TEST_CASE("a job is assembled from its events in any order") {
       } else if (what == 1) {
         join.on_run({5, 1}, 200);
       } else {
-        join.on_done({5, 1}, 500, false);
+        join.on_done({5, 1}, 500, GPUPROF_DRM_FINISHED);
       }
     }
     CHECK(seen.done == std::vector<SeenJobs::Done>{{42, 200, 500}});
@@ -78,9 +95,9 @@ TEST_CASE("a job of a ring starts when the job before it is done") {
   join.on_run({5, 1}, 200);
   join.on_run({6, 1}, 210);  // the hardware still runs job {5, 1}
   join.on_run({8, 1}, 220);  // this job runs on another ring
-  join.on_done({5, 1}, 500, false);
-  join.on_done({6, 1}, 800, false);
-  join.on_done({8, 1}, 900, false);
+  join.on_done({5, 1}, 500, GPUPROF_DRM_FINISHED);
+  join.on_done({6, 1}, 800, GPUPROF_DRM_FINISHED);
+  join.on_done({8, 1}, 900, GPUPROF_DRM_FINISHED);
   CHECK(seen.done == std::vector<SeenJobs::Done>{{1, 200, 500}, {2, 500, 800}, {3, 220, 900}});
 }
 
@@ -91,8 +108,8 @@ TEST_CASE("a job that overtakes another one of its ring keeps its own times") {
   join.on_queued({6, 1}, job(2, 100));
   join.on_run({5, 1}, 200);
   join.on_run({6, 1}, 210);
-  join.on_done({6, 1}, 800, false);
-  join.on_done({5, 1}, 700, false);
+  join.on_done({6, 1}, 800, GPUPROF_DRM_FINISHED);
+  join.on_done({5, 1}, 700, GPUPROF_DRM_FINISHED);
   CHECK(seen.done == std::vector<SeenJobs::Done>{{2, 210, 800}, {1, 200, 700}});
 }
 
@@ -100,7 +117,7 @@ TEST_CASE("a job whose start event was lost has no times, and a running job stay
   SeenJobs seen;
   JobJoin join(seen);
   join.on_queued({5, 1}, job(1, 100));
-  join.on_done({5, 1}, 500, false);
+  join.on_done({5, 1}, 500, GPUPROF_DRM_FINISHED);
   join.on_queued({5, 2}, job(2, 100));
   join.on_run({5, 2}, 200);
   join.expire(500 + kS - 1);
@@ -108,7 +125,7 @@ TEST_CASE("a job whose start event was lost has no times, and a running job stay
   join.expire(500 + kS);
   CHECK(seen.lost == std::vector<SeenJobs::Lost>{{{5, 1}, 7, false}});
   join.expire(3600 * kS);
-  join.on_done({5, 2}, 3600 * kS, false);
+  join.on_done({5, 2}, 3600 * kS, GPUPROF_DRM_FINISHED);
   CHECK(seen.done == std::vector<SeenJobs::Done>{{2, 200, 3600 * kS}});
 }
 
@@ -116,12 +133,12 @@ TEST_CASE("a job that failed before it ran has no times, one that ran has times 
   SeenJobs seen;
   JobJoin join(seen);
   join.on_queued({5, 1}, job(1, 100));
-  join.on_done({5, 1}, 500, true);
-  join.on_done({5, 2}, 600, true);
+  join.on_done({5, 1}, 500, GPUPROF_DRM_FAILED);
+  join.on_done({5, 2}, 600, GPUPROF_DRM_FAILED);
   join.on_queued({5, 2}, job(2, 550));
   join.on_queued({5, 3}, job(3, 100));
   join.on_run({5, 3}, 200);
-  join.on_done({5, 3}, 700, true);
+  join.on_done({5, 3}, 700, GPUPROF_DRM_FAILED);
   join.expire(2 * kS);
   std::sort(seen.failed.begin(), seen.failed.end());
   CHECK(seen.failed == std::vector<uint64_t>{1, 2});
@@ -133,8 +150,8 @@ TEST_CASE("jobs without a queue event are counted and expire") {
   SeenJobs seen;
   JobJoin join(seen);
   join.on_run({5, 1}, 200);
-  join.on_done({5, 1}, 300, false);
-  join.on_done({5, 2}, 300, false);
+  join.on_done({5, 1}, 300, GPUPROF_DRM_FINISHED);
+  join.on_done({5, 2}, 300, GPUPROF_DRM_FINISHED);
   join.expire(2 * kS);
   CHECK(join.unknown() == 2);
   CHECK(join.waiting() == 0);
@@ -149,16 +166,16 @@ TEST_CASE("a key that is reused belongs to a new job") {
   join.on_run({5, 1}, 200);
   join.on_queued({5, 1}, job(2, 1000));  // the done event of the first job was lost
   CHECK(seen.lost == std::vector<SeenJobs::Lost>{{{5, 1}, 7, true}});
-  join.on_done({5, 1}, 1500, false);
+  join.on_done({5, 1}, 1500, GPUPROF_DRM_FINISHED);
   CHECK(seen.done.empty());  // the start of the first job must not be used
   join.on_run({5, 1}, 1100);
   CHECK(seen.done == std::vector<SeenJobs::Done>{{2, 1100, 1500}});
 
-  join.on_done({5, 2}, 2000, false);  // the queue event of this job was lost
+  join.on_done({5, 2}, 2000, GPUPROF_DRM_FINISHED);  // the queue event of this job was lost
   join.on_queued({5, 2}, job(3, 3000));
   CHECK(join.unknown() == 1);
   join.on_run({5, 2}, 3100);
-  join.on_done({5, 2}, 3200, false);
+  join.on_done({5, 2}, 3200, GPUPROF_DRM_FINISHED);
   CHECK(seen.done.back() == SeenJobs::Done{3, 3100, 3200});
 }
 
@@ -204,7 +221,7 @@ TEST_CASE("ignored jobs are not counted, in any order of their events") {
       } else if (what == 1) {
         join.on_run({5, 1}, 200);
       } else {
-        join.on_done({5, 1}, 500, false);
+        join.on_done({5, 1}, 500, GPUPROF_DRM_FINISHED);
       }
     }
     join.expire(3 * kS);

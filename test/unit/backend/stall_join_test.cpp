@@ -1,5 +1,6 @@
 #include "backend/drm/stalls/stall_join.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <tuple>
@@ -291,7 +292,7 @@ TEST_CASE("samples are attributed when their process ends") {
   gpu.sample(0x8000, 6, 1500);
   gpu.sample(0x4000, 1, 1500);
   gpu.join.flush(1600 * kMs, 251);
-  gpu.join.end_source(7);
+  gpu.join.end_source(7, 1000 * kMs);
   CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000", 0}, 6}});
   CHECK(gpu.join.waiting() == 1);
   gpu.finish_windows(4000);
@@ -443,6 +444,60 @@ TEST_CASE("for i915, later jobs on an engine do not imply the end of earlier con
   CHECK(gpu.join.ends_inferred() == 0);
 }
 
+TEST_CASE("samples are estimated while a job of the process has kernels that are not known") {
+  for (const uint32_t state : {GPUPROF_BATCH_UNKNOWN, GPUPROF_BATCH_UNWRITTEN, GPUPROF_BATCH_CUT}) {
+    Gpu gpu;
+    gpu.batch(10, {0x8000});
+    gpu.run(7, 10, 1000, 2000);
+    gpuprof_drm_batch unread = Gpu::batch(11, {}, 77);
+    unread.state = state;
+    unread.unknown = 0x78ff0000;
+    gpu.join.on_batch(unread);
+    gpu.run(7, 11, 1000, 2000);
+    gpu.sample(0x8040, 3, 1500);
+    gpu.finish_windows(5000);
+    CHECK(gpu.seen.exact.empty());
+    CHECK(gpu.seen.shared == SeenStalls::Places{{{7, "kernel at 0x8000", 0x40}, 3}});
+    const std::map<uint32_t, uint64_t> one{{0x78ff0000, 1}};
+    CHECK(gpu.join.unknown_commands() == (state == GPUPROF_BATCH_UNKNOWN ? one : std::map<uint32_t, uint64_t>()));
+    unread.state = GPUPROF_BATCH_ENDED;  // the batch is complete when it is read again
+    gpu.join.on_batch(unread);
+    CHECK(gpu.join.unknown_commands().empty());
+  }
+}
+
+TEST_CASE("a job without a known end has its samples until its queue begins another job, as estimates") {
+  Gpu gpu;
+  const auto start_untimed = [&](uint64_t seqno, uint64_t batch, uint64_t begin) {
+    const JobKey key = gpu.start(9, seqno, 1, batch, begin);
+    gpu.join.on_no_fence(key);
+    Job named;
+    named.source = 7;
+    named.correlation = seqno;
+    named.device = kDevice;
+    gpu.join.on_untimed(key, named);
+  };
+  gpu.batch(10, {0x8000});
+  gpu.batch(11, {0x200000});
+  start_untimed(1, 10, 1000);
+  gpu.sample(0x8040, 3, 2000);
+  gpu.sample(0x8040, 4, 3000);  // long after the scheduler has ended the job
+  CHECK(gpu.seen.kernels.empty());
+  start_untimed(2, 11, 4000);
+  // Now the first job has an end, and its launch is known.
+  CHECK(gpu.seen.kernels ==
+        std::vector<std::tuple<uint64_t, uint64_t, std::string>>{{1, 1000 * kMs, "kernel at 0x8000"}});
+  gpu.sample(0x200010, 5, 5000);
+  gpu.sample(0x8040, 6, 5000);  // the hardware may still have run the first job
+  gpu.finish_windows(9000);
+  gpu.join.end_untimed(9000 * kMs);
+  CHECK(gpu.seen.exact.empty());
+  CHECK(gpu.seen.shared ==
+        SeenStalls::Places{{{7, "kernel at 0x8000", 0x40}, 13}, {{7, "kernel at 0x200000", 0x10}, 5}});
+  CHECK(gpu.seen.kernels.size() == 2);
+  CHECK(std::none_of(gpu.seen.alone.begin(), gpu.seen.alone.end(), [](bool alone) { return alone; }));
+}
+
 TEST_CASE("a driver's own job within a submission does not get the kernels of the batch") {
   Gpu gpu;
   gpu.batch(10, {0x8000});
@@ -533,7 +588,7 @@ TEST_CASE("the kernels of all jobs and of all VMs are limited") {
   CHECK(gpu.join.not_followed() == 0);
   run_another(kBatches + 1);
   CHECK(gpu.join.not_followed() > 0);
-  gpu.join.end_source(7);
+  gpu.join.end_source(7, 1000 * kMs);
   const uint64_t before = gpu.join.not_followed();
   run_another(kBatches + 2);
   CHECK(gpu.join.not_followed() == before);
@@ -570,7 +625,7 @@ TEST_CASE("the time for a job or bind does not depend on the number of others") 
     gpu.join.on_done(key, 1'000'000 * kMs);
   }
   CHECK(gpu.join.ends_inferred() == 0);
-  gpu.join.end_source(7);
+  gpu.join.end_source(7, 1000 * kMs);
   for (uint64_t file = 1; file < StallJoin::kMaxSpaces; ++file) {
     gpu.join.on_batch(Gpu::batch(10 + file, {0x8000}, 1000 + file));
     gpu.run(7, 10 + file, 1000, 2000);

@@ -81,7 +81,10 @@ TEST_CASE("a part of a program's run keeps a budget only if it was recorded in a
                            {"recording.window", "--last 1 s"},
                            {"recording.window", "-p 42 --last 1 s"},
                            {"recording.window", "--duration 1 s --start-paused"},
-                           {"recording.window", "signals"}}) {
+                           {"recording.window", "signals"},
+                           {"recording.window", "--delay 1 s --wait main"},
+                           {"recording.window", "--wait main"},
+                           {"nvtx_range", "step@train"}}) {
     INFO(meta.second);
     CHECK(check(meta, 10).first == Outcome::inconclusive);
     CHECK(check(meta, 10).second.find(meta.second) != std::string::npos);
@@ -97,6 +100,21 @@ TEST_CASE("a part of a program's run keeps a budget only if it was recorded in a
     CHECK(reason.starts_with("run.txt: the budget was held only in the recorded 1.00 s of the program's run ("));
     CHECK(check(meta, 9).first == Outcome::regression);
   }
+}
+
+TEST_CASE("a budget is inconclusive if a process was not recorded, or only after its start") {
+  Run run = run_with({{.name = "main"}});
+  run.facts.info.losses["process_refused"] = 0;
+  CHECK(outcome_of(run, 10) == Outcome::pass);
+  run.facts.info.losses["process_refused"] = 2;
+  CHECK(outcome_of(run, 10) == Outcome::inconclusive);
+  run.facts.info.losses.clear();
+  run.facts.info.meta.emplace("process.42.note.attached", "earlier work is missing");
+  const auto result = check_budget(std::vector{run}, {true, "^solve$", 10}, 1);
+  REQUIRE(result.ok());
+  CHECK(result->outcome == Outcome::inconclusive);
+  CHECK(result->reasons == std::vector<std::string>{"run.txt: recorded only a part of the program's run: process 42 "
+                                                    "without its start, so its true GPU time may be higher"});
 }
 
 TEST_CASE("work below other functions or hidden frames is not missing from a budget") {

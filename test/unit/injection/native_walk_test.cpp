@@ -378,6 +378,102 @@ TEST_CASE("a thread on a stack provided by the program is walked") {
   CHECK(ok);
 }
 
+// ---- walks that keep frames of earlier walks ------------------------------------------------------------------------
+
+namespace {
+
+// Calls `leaf` from one of two places, with the same stack pointer.
+__attribute__((noinline)) void from_two_places(int which, const Leaf& leaf) {
+  if (which == 0) {
+    plain(3, leaf);
+  } else {
+    plain(3, leaf);
+    GPUPROF_KEEP(&which);
+  }
+  GPUPROF_KEEP_FRAME;
+}
+
+// Jumps out of the deepest call, over frames that never return.
+void jump_out(int depth, const Leaf& leaf) {
+  static jmp_buf back;
+  if (setjmp(back) == 0) {
+    with_alloca(depth, [&] {
+      leaf();
+      longjmp(back, 1);
+    });
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a walk is right after walks on changed stacks with the same memory") {
+  injection::scan_modules();
+  WalkScratch scratch;
+  Compared compared;
+  int wrong = 0;
+  std::string first_wrong;
+  const Leaf look = [&] {
+    gpuprof::test::compare_here(scratch, &compared);
+    if (!compared.same() && wrong++ == 0) {
+      first_wrong = describe(compared);
+    }
+  };
+  uint32_t state = 1;
+  constexpr int kRounds = 3000;
+  for (int round = 0; round < kRounds; ++round) {
+    state = state * 1664525 + 1013904223;
+    const int depth = static_cast<int>(state >> 16U) % 7;
+    const int which = static_cast<int>(state >> 20U) % 2;
+    switch (state >> 24U & 7U) {
+      case 0:
+        from_two_places(which, look);
+        break;
+      case 1:
+        plain(depth, [&] { from_two_places(which, [&] { with_alloca(2, look); }); });
+        break;
+      case 2:
+        on_coroutine(look);
+        break;
+      case 3:
+        plain(depth, [&] { on_coroutine([&] { from_two_places(which, look); }); });
+        break;
+      case 4:
+        jump_out(depth, look);
+        break;
+      case 5:
+        jump_out(depth, [&] { from_two_places(which, look); });
+        break;
+      case 6:
+        aligned(depth, [&] { from_two_places(which, look); });
+        break;
+      default:
+        with_locals(depth * 40, look);
+    }
+  }
+  INFO(first_wrong);
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("a walk keeps the frames outside of the first change") {
+  injection::scan_modules();
+  WalkScratch scratch;
+  Walked walked;
+  uint32_t kept[6] = {};  // the first walk finds rules, so the second keeps only few of its frames
+  for (int round = 0; round < 6; ++round) {
+    plain(20, [&] {
+      from_two_places(round / 3, [&] {
+        gpuprof::test::walk_here(scratch, &walked);
+        kept[round] = walked.common;
+      });
+    });
+  }
+  CHECK(kept[0] == 0);
+  CHECK(kept[2] > 20 + 3);  // nothing has changed but the innermost frames
+  CHECK(kept[3] >= 20);
+  CHECK(kept[3] < kept[2]);  // the walk has returned to another place in from_two_places()
+  CHECK(kept[5] == kept[2]);
+}
+
 // ---- code without tables ----------------------------------------------------------------------------------------
 
 namespace {
@@ -554,6 +650,26 @@ TEST_CASE("a library that replaces another at the same address is unwound by its
     same_place += places[0] == places[1] ? 1 : 0;
   }
   CHECK(same_place > 0);  // otherwise no address was reused, and the test proves nothing
+}
+
+TEST_CASE("the number of loads changes with each library that is loaded or unloaded") {
+  injection::scan_modules();
+  const uint64_t before = injection::loads_so_far();
+  CHECK(before == injection::loads_so_far());
+  void* library = dlopen(GPUPROF_TEST_FRAMES_SMALL, RTLD_NOW | RTLD_LOCAL);
+  REQUIRE(library != nullptr);
+  const uint64_t loaded = injection::loads_so_far();
+  dlclose(library);
+  const uint64_t unloaded = injection::loads_so_far();
+  if (before == 0) {
+    WARN("this C library does not count loaded libraries");
+    return;
+  }
+  CHECK(loaded != before);
+  CHECK(unloaded != loaded);
+  CHECK(unloaded != before);
+  injection::scan_modules();
+  CHECK(injection::loads_so_far() == unloaded);
 }
 
 TEST_CASE("without the loader's help, modules are known from the last scan") {

@@ -145,10 +145,15 @@ constexpr uint32_t kVersions[] = {0x03090cf0, 0x030a0df0, 0x030b07f0, 0x030c01f0
 struct Reader {
   explicit Reader(uint32_t version, bool careful = false) : objects(version), memory(careful) { reset_code(); }
 
-  [[nodiscard]] uint32_t id_of(uint64_t code) const { return id_of(code, thread_state()); }
-  uint32_t id_of(uint64_t code, ThreadState& state) const {
-    return memory.careful() ? code_id<true>(segment.get(), state, objects.layout(), code)
-                            : code_id<false>(segment.get(), state, objects.layout(), code);
+  [[nodiscard]] uint32_t id_of(uint64_t code) { return id_of(code, thread_state()); }
+  uint32_t id_of(uint64_t code, ThreadState& state) {
+    return memory.careful() ? id_of<true>(code, state) : id_of<false>(code, state);
+  }
+  template <bool kCareful>
+  uint32_t id_of(uint64_t code, ThreadState& state, const FrameMemory<kCareful>& from = {}) {
+    check_near(&near);
+    const auto* found = find_near<kCareful>(from, objects.layout(), code, &near);
+    return found != nullptr ? found->id : code_id<kCareful>(from, segment.get(), state, objects.layout(), code, &near);
   }
   uint64_t code_named(const std::u32string& name) {
     const uint64_t text = objects.text(name, 1, true);
@@ -159,6 +164,7 @@ struct Reader {
   Segment segment;
   Objects objects;
   PythonMemory memory;
+  NearCodes near = {};
 };
 
 TEST_CASE("a code object is sent once, with its strings as UTF-8") {
@@ -415,12 +421,13 @@ TEST_CASE("a careful walk that copies memory in pieces sees the same as one that
   const auto pieces = std::make_unique<CarefulPieces>();
   for (const uint32_t version : kVersions) {
     Reader reader(version, true);
-    pieces->clear();
     for (const char32_t* name : {U"first", U"second", U"a name that is longer than a word"}) {
       const uint64_t code = reader.code_named(name);
+      pieces->clear();
       const uint32_t id = reader.id_of(code);
       const FrameMemory<true> memory = {pieces.get()};
-      CHECK(code_id<true>(reader.segment.get(), thread_state(), reader.objects.layout(), code, memory) == id);
+      CHECK(code_id<true>(memory, reader.segment.get(), thread_state(), reader.objects.layout(), code, &reader.near) ==
+            id);
     }
   }
   std::vector<uint8_t> bytes(20000);

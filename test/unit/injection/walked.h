@@ -23,32 +23,33 @@ struct Walked {
   std::vector<uint64_t> words;
   std::vector<uint64_t> ends;  // CFA of each frame
   uint64_t sp = 0;
+  uint32_t common = 0;  // number of outermost frames that were kept from the last walk
   bool truncated = false;
   bool in_signal = false;
 };
 
 struct WalkScratch {
-  std::vector<injection::NativeFrame> frames = std::vector<injection::NativeFrame>(GPUPROF_STACK_MAX_WORDS);
   std::unique_ptr<injection::WalkMemory> memory = std::make_unique<injection::WalkMemory>();
 };
 
 inline void fill(const injection::NativeWalk& walk, Walked* walked) {
-  walked->sp = walk.sp;
+  const injection::NativeFrame* frames = walk.memory->stack.frames;
+  walked->sp = frames[walk.count].sp;
+  walked->common = walk.common;
   walked->truncated = walk.truncated != 0;
   walked->in_signal = walk.in_signal != 0;
   walked->words.clear();
   walked->ends.clear();
-  for (uint32_t i = 0; i < walk.count; ++i) {
-    walked->words.push_back(walk.frames[i].word);
-    walked->ends.push_back(walk.frames[i].cfa);
+  for (uint32_t i = walk.count; i > 0; --i) {
+    walked->words.push_back(frames[i].word);
+    walked->ends.push_back(frames[i - 1].sp);
   }
 }
 
 // This function and those below are always inlined, so that the innermost frame is the caller's.
 inline __attribute__((always_inline)) void walk_here(WalkScratch& scratch, Walked* walked) {
   injection::NativeWalk walk = {};
-  walk.frames = scratch.frames.data();
-  walk.capacity = static_cast<uint32_t>(scratch.frames.size());
+  walk.capacity = GPUPROF_STACK_MAX_WORDS;
   walk.memory = scratch.memory.get();
   walk.own = injection::own_stack(injection::thread_state(), reinterpret_cast<uint64_t>(__builtin_frame_address(0)),
                                   scratch.memory->window, sizeof(scratch.memory->window));

@@ -3,7 +3,7 @@
 #include "analyze/rows/latency.h"
 #include "catch.h"
 #include "output/latency.h"
-#include "profile/latency_bucket.h"
+#include "profile/log_buckets.h"
 #include "profile/text_input.h"
 
 using namespace gpuprof;
@@ -31,7 +31,7 @@ std::string latency(int work, const char* phase, std::initializer_list<uint64_t>
   std::string buckets;
   for (const uint64_t value : values) {
     sum += value;
-    buckets += ";" + std::to_string(profile::bucket_of(value)) + ";1";
+    buckets += ";" + std::to_string(profile::LatencyBuckets::of(value)) + ";1";
   }
   return "LATENCY;" + std::to_string(work) + ";" + phase + ";" + std::to_string(values.size()) + ";" +
          std::to_string(sum) + ";" + std::to_string(std::min(values)) + ";" + std::to_string(std::max(values)) +

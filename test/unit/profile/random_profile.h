@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "profile/latency_bucket.h"
+#include "profile/log_buckets.h"
 #include "profile/tables.h"
 #include "profile/writer.h"
 
@@ -34,6 +34,7 @@ struct RandomProfile {
     define_names();
     define_places();
     define_works();
+    gpu();  // a profile of samples alone has other sums
     for (uint32_t i = below(200); i > 0; --i) {
       measure();
     }
@@ -173,7 +174,7 @@ struct RandomProfile {
     using profile::WorkKind;
     const uint64_t start = any() / 2;
     const uint64_t end = start + any() / 2;
-    switch (below(14)) {
+    switch (below(15)) {
       case 0:
         return gpu();
       case 1:
@@ -215,6 +216,8 @@ struct RandomProfile {
         lost += r.count;
         return add(r);
       }
+      case 13:
+        return duration();
       case 12: {
         const profile::EuStall r{
             any(), work(WorkKind::gpu), or_none(gpu_places_), name(), or_none(samplings_), small(), below(2)};
@@ -242,13 +245,25 @@ struct RandomProfile {
     add(r);
   }
 
+  void duration() {
+    profile::Duration r;
+    std::vector<profile::Duration::Bucket> buckets;
+    for (size_t i = below(5); i > 0; --i) {
+      profile::count_of_bucket(buckets, static_cast<uint32_t>(below(profile::DurationBuckets::kCount))) += 1 + below(9);
+    }
+    r.slice = small();
+    r.work = work(profile::WorkKind::gpu);
+    r.buckets = buckets;
+    add(r);
+  }
+
   void latency() {
     std::vector<uint64_t> values(1 + below(6));
     profile::Latency r;
     std::vector<profile::Latency::Bucket> buckets;
     for (uint64_t& value : values) {
       value = small();
-      buckets.push_back({profile::bucket_of(value), 1});
+      buckets.push_back({profile::LatencyBuckets::of(value), 1});
       r.sum_ns += value;
     }
     r.work = work(profile::WorkKind::gpu);

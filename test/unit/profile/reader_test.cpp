@@ -67,6 +67,7 @@ const char* const kSmall =
     "WINDOW;5;33\n"
     "WINDOW;40;50;12\n"
     "LATENCY;1;call_to_start;3;30;8;12;8;1;10;1;12;1\n"
+    "DURATION;0;1;10;1;20;1\n"
     "EVENT;1;17;100;110;90;95;0\n"
     "CALL;1;11;1;1;17;80;120\n"
     "SPAN;1;11;2;70;130\n"
@@ -363,6 +364,18 @@ TEST_CASE("impossible sums are rejected") {
   CHECK(error_of("WORK;1;0;0;0;0;0;0;0;0;0;fault_gpu;0;0\nHOST;0;1;100;5;5;5;0").empty());
 }
 
+TEST_CASE("durations in buckets that are empty, out of order or do not exist are rejected") {
+  const auto duration = [](const std::string& buckets) { return error_of(kWork + "DURATION;0;1" + buckets); };
+  const std::string wrong = "p.txt:3: DURATION: field 'bucket' is out of order, does not exist or is empty";
+  CHECK(duration("").empty());
+  CHECK(duration(";0;1;64;2;3775;18446744073709551615").empty());
+  CHECK(duration(";64;2;64;1") == wrong);
+  CHECK(duration(";64;2;63;1") == wrong);
+  CHECK(duration(";64;0") == wrong);
+  CHECK(duration(";3776;1") == wrong);
+  CHECK(duration(";64") == "p.txt:3: DURATION: field 'bucket's count' is missing");
+}
+
 TEST_CASE("histograms whose buckets contradict their sums are rejected") {
   const auto latency = [](const std::string& fields) { return error_of(kWork + "LATENCY;1;call_to_start;" + fields); };
   CHECK(latency("0;0;0;0").empty());
@@ -384,7 +397,7 @@ TEST_CASE("histograms whose buckets contradict their sums are rejected") {
     long_list += ";1;1";
   }
   CHECK(latency(long_list).empty());
-  CHECK(latency(long_list + ";1;0") == "p.txt:3: LATENCY: there are more than 496 buckets");
+  CHECK(latency(long_list + ";1;0") == "p.txt:3: LATENCY: there are more buckets than exist");
 }
 
 TEST_CASE("undefined and contradictory ids are rejected") {

@@ -71,6 +71,50 @@ TEST_CASE("the summary has lines of at most 100 columns, losses first") {
   CHECK(has(all, "recorded 1.00 s, attaching took 400 ms, detaching took 1.50 s"));
 }
 
+TEST_CASE("the summary names the limit on descriptors if it was the reason for an empty profile") {
+  SummaryFacts facts;
+  facts.file = "p.txt";
+  facts.lacked_descriptors = true;
+  facts.unrecorded = "opencl (cannot read the OpenCL loader)";
+  const Summary summary = summary_of(facts);
+  CHECK(summary.is_warning);
+  CHECK(summary.lines.front() ==
+        "gpuprof had too few file descriptors to record the target: p.txt is an empty profile");
+  CHECK(summary.hint == "raise the limit on open files (ulimit -n)");
+}
+
+TEST_CASE("the summary says that the overhead exceeds its limit") {
+  SummaryFacts facts = clean();
+  facts.overhead = {.samples = 1000, .ns = 22'000'000};  // 22 us for each of 1000 launches
+  facts.wall_ns = 1'000'000'000;
+  CHECK(exceeded_line(facts).empty());
+  facts.duty_cycle = true;
+  facts.max_overhead = 2.2;
+  CHECK(exceeded_line(facts).empty());
+  facts.max_overhead = 0.01;
+  CHECK(
+      has(shown(facts), "\noverhead 2.20% exceeds --max-overhead 0.01%: the run is too short for its first window\n"));
+  CHECK(exceeded_line(facts) ==
+        "overhead 2.20% exceeds --max-overhead 0.01%: the run is too short for its first window");
+  facts.wall_ns = 60'000'000'000;
+  CHECK(exceeded_line(facts) == "overhead 0.04% exceeds --max-overhead 0.01%: even its rarest windows cost more");
+}
+
+TEST_CASE("the summary names processes that still run") {
+  SummaryFacts facts = clean();
+  CHECK(running_line(facts).empty());
+  facts.still_running = {"42 (sh)"};
+  CHECK(has(shown(facts), "\nprocess 42 (sh) still runs, its later work is not in the profile\n"));
+  facts.still_running = {"42 (sh)", "43 (python3)"};
+  CHECK(running_line(facts) == "processes 42 (sh) and 43 (python3) still run, their later work is not in the profile");
+  facts.still_running = {"42 (sh)", "43 (python3)", "44 (c)", "45 (d)"};
+  CHECK(running_line(facts) ==
+        "processes 42 (sh), 43 (python3) and 2 more still run, their later work is not in the profile");
+  facts = {};
+  facts.still_running = {"42 (sh)"};
+  CHECK(has(shown(facts), "process 42 (sh) still runs"));  // nothing was recorded
+}
+
 TEST_CASE("the summary reports samples if there are any, and counts them as recorded data") {
   CHECK_FALSE(has(shown(clean()), "samples"));
   SummaryFacts facts = clean();

@@ -39,15 +39,33 @@ void StallJoin::on_batch(const gpuprof_drm_batch& batch) {
     return;
   }
   Batch& known = batch_of(batch.id);
+  count_unknown(known.told, batch);
   known.told = batch;
   if (bases_.size() >= kMaxBatches) {
     bases_.clear();
   }
   uint64_t& base = bases_[{batch.file, batch.queue}];
   base = batch.base != 0 ? batch.base : base;
-  known.told.base = base;
+  // Relative addresses are below 4 GiB. Xe3p can switch base addresses off. Then its kernels have absolute addresses.
+  const bool absolute =
+      std::any_of(batch.starts, batch.starts + batch.count, [](uint64_t start) { return start >= kSpaceBytes; });
+  known.told.base = absolute ? 0 : base;
   if (const auto run = known.has_job ? runs_.find(known.job) : runs_.end(); run != runs_.end()) {
     add_kernels(run->second, known.told);
+  }
+}
+
+// A batch may be complete when it is read again.
+void StallJoin::count_unknown(const gpuprof_drm_batch& before, const gpuprof_drm_batch& now) {
+  if (before.state == GPUPROF_BATCH_UNKNOWN) {
+    const auto known = unknown_commands_.find(before.unknown);
+    if (known != unknown_commands_.end() && --known->second == 0) {
+      unknown_commands_.erase(known);
+    }
+  }
+  if (now.state == GPUPROF_BATCH_UNKNOWN &&
+      (unknown_commands_.size() < kMaxUnknownCommands || unknown_commands_.contains(now.unknown))) {
+    ++unknown_commands_[now.unknown];
   }
 }
 
@@ -59,7 +77,8 @@ void StallJoin::on_bound(const gpuprof_drm_bound& bound) {
   while (known != live_spaces_.end() && known->first.file == bound.file && (all || known->first.vm == bound.vm)) {
     Space& space = spaces_.at(known->second);
     const uint64_t base = space.key.base;
-    if (bound.address < base + kSpaceBytes && end > base) {
+    // Without a base address, kernels of Xe3p may be anywhere.
+    if ((base == 0 || bound.address < base + kSpaceBytes) && end > base) {
       replace_kernels(space, bound.address > base ? bound.address - base : 0, end - base);
     }
     known = space.live.empty() ? live_spaces_.erase(known) : std::next(known);
@@ -99,6 +118,7 @@ void StallJoin::on_batch_job(uint64_t batch, const JobKey& key) {
   }
   Batch& known = batch_of(batch);  // on_batch() may be called later
   run->second.batch = batch;
+  run->second.is_complete = false;
   known.job = key;
   known.has_job = true;
   if (known.told.id != 0) {
@@ -193,12 +213,11 @@ void StallJoin::add_kernels(Run& run, const gpuprof_drm_batch& batch) {
     run.kernels.clear();
   }
   run.is_complete = batch.state == GPUPROF_BATCH_ENDED;
-  run.is_full = !run.is_complete && batch.count == GPUPROF_BATCH_KERNELS;
   std::vector<BatchKernel> added;
   for (uint32_t i = 0; i < batch.count; ++i) {
     if (kernels_of_jobs_ >= kMaxKernelsOfJobs) {
       ++not_followed_;
-      run.is_full = true;
+      run.is_complete = false;
       break;
     }
     const BatchKernel kernel = kernel_at(space, batch.starts[i]);
@@ -219,13 +238,20 @@ void StallJoin::add_kernels(Run& run, const gpuprof_drm_batch& batch) {
 void StallJoin::report_kernel(const Run& run, const BatchKernel& kernel) {
   const auto kernels =
       std::count_if(run.kernels.begin(), run.kernels.end(), [](const auto& one) { return !one.second.is_routine(); });
-  sink_.on_kernel(run.job, run.start_ns, kernel.name(), run.is_complete && kernels == 1 && !kernel.is_routine());
+  const bool is_alone = run.is_complete && kernels == 1 && !kernel.is_routine() && !run.no_fence;
+  sink_.on_kernel(run.job, run.start_ns, kernel.name(), is_alone);
 }
 
 void StallJoin::on_run(const JobKey& key, uint64_t time_ns) {
   const auto found = runs_.find(key);
   if (found == runs_.end()) {
     return;
+  }
+  if (const auto before = untimed_.find(key.context); before != untimed_.end() && before->second.seqno < key.seqno) {
+    if (const auto other = runs_.find(before->second); other != runs_.end()) {
+      end_untimed(other->second, time_ns);
+    }
+    untimed_.erase(before);
   }
   Run& run = found->second;
   if (run.in_order && run.done_ns == 0) {
@@ -245,6 +271,43 @@ void StallJoin::on_done(const JobKey& key, uint64_t time_ns) {
   run->second.done_ns = time_ns;
   stop_running(key, run->second);
   end_those_before(key, run->second);
+}
+
+void StallJoin::on_no_fence(const JobKey& key) {
+  if (const auto run = runs_.find(key); run != runs_.end()) {
+    run->second.no_fence = true;
+    stop_running(key, run->second);
+  }
+}
+
+void StallJoin::on_untimed(const JobKey& key, const Job& job) {
+  const auto run = runs_.find(key);
+  if (run == runs_.end()) {
+    return;
+  }
+  run->second.job = job;
+  if (untimed_.size() >= kMaxJobs) {
+    untimed_.clear();  // these jobs end with their process
+  }
+  untimed_[key.context] = key;
+}
+
+void StallJoin::end_untimed(Run& run, uint64_t now_ns) {
+  run.done_ns = std::max(run.run_ns, now_ns);
+  run.start_ns = run.run_ns;
+  run.job.done_ns = run.done_ns;
+  for (const auto& [start, kernel] : run.kernels) {
+    report_kernel(run, kernel);
+  }
+}
+
+void StallJoin::end_untimed(uint64_t now_ns) {
+  for (auto& [key, run] : runs_) {
+    if (run.no_fence && run.done_ns == 0) {
+      end_untimed(run, now_ns);
+    }
+  }
+  untimed_.clear();
 }
 
 // Finds earlier jobs whose end events were lost, and infers when they ended.
@@ -314,7 +377,13 @@ void StallJoin::forget(const JobKey& key) {
   }
 }
 
-void StallJoin::end_source(SourceId source) {
+void StallJoin::end_source(SourceId source, uint64_t now_ns) {
+  for (auto& [key, run] : runs_) {
+    if (run.job.source == source && run.no_fence && run.done_ns == 0) {
+      end_untimed(run, now_ns);
+      untimed_.erase(key.context);
+    }
+  }
   vms_.erase(source);
   std::erase_if(runs_, [&](const auto& entry) {
     const bool is_its = entry.second.job.source == source;
@@ -393,11 +462,13 @@ std::vector<StallJoin::Ran> StallJoin::ran_in(const Window& window) const {
     return on_ring != on_ring_.end() && run.run_ns > std::get<0>(*on_ring->second.begin());
   };
   // A process may run thousands of jobs with the same kernels in one window.
-  std::map<std::tuple<SourceId, bool, std::vector<BatchKernel>>, Ran> all;
+  std::map<std::tuple<SourceId, bool, bool, std::vector<BatchKernel>>, Ran> all;
   for (const auto& [key, run] : runs_) {
     const bool overlaps =
         run.run_ns != 0 && run.began_ns() < window.end_ns && (run.done_ns == 0 || run.done_ns > window.start_ns);
-    if (run.job.device != window.device || run.kernels.empty() || !overlaps || waits(run)) {
+    const bool may_run = run.no_fence && run.run_ns != 0 && run.began_ns() < window.end_ns;
+    if (run.job.device != window.device || (run.kernels.empty() && run.is_complete) || (!overlaps && !may_run) ||
+        (!run.no_fence && waits(run))) {
       continue;
     }
     std::vector<BatchKernel> kernels;
@@ -406,9 +477,9 @@ std::vector<StallJoin::Ran> StallJoin::ran_in(const Window& window) const {
     }
     const uint64_t from = std::max(run.began_ns(), window.start_ns);
     const uint64_t to = run.done_ns == 0 ? window.end_ns : std::min(run.done_ns, window.end_ns);
-    Ran& ran = all[{run.job.source, run.is_full, std::move(kernels)}];
+    Ran& ran = all[{run.job.source, run.is_complete, run.no_fence, std::move(kernels)}];
     ran.run = &run;
-    ran.ns += std::max<uint64_t>(to > from ? to - from : 0, 1);
+    ran.ns += overlaps ? std::max<uint64_t>(to > from ? to - from : 0, 1) : 0;
   }
   std::vector<Ran> list;
   list.reserve(all.size());
@@ -452,7 +523,11 @@ bool StallJoin::resolve(Window& window, uint64_t now_ns, uint64_t period, bool l
 // Returns the kernels with this address that ran in the window, and how long each ran.
 std::vector<StallJoin::Candidate> StallJoin::candidates(const std::vector<Ran>& ran, uint64_t address) const {
   std::map<std::pair<SourceId, BatchKernel>, Candidate> found;
+  std::set<SourceId> incomplete;  // a kernel of their processes that is not known may have the address
   for (const auto& [run, ns] : ran) {
+    if (!run->is_complete || run->no_fence) {
+      incomplete.insert(run->job.source);
+    }
     uint64_t offset = 0;
     const BatchKernel* kernel = find_kernel(*run, address, offset);
     if (kernel == nullptr) {
@@ -463,12 +538,16 @@ std::vector<StallJoin::Candidate> StallJoin::candidates(const std::vector<Ran>& 
     candidate.kernel = *kernel;
     candidate.offset = offset;
     candidate.address = address_of(*kernel, offset);
-    candidate.is_guess = candidate.is_guess || run->is_full;
     candidate.ns += ns;
   }
+  // Kernels of jobs that may be over count only if no other kernel has the address.
+  const bool any_ran = std::any_of(found.begin(), found.end(), [](const auto& one) { return one.second.ns != 0; });
+  std::erase_if(found, [any_ran](const auto& one) { return any_ran && one.second.ns == 0; });
   std::vector<Candidate> list;
   list.reserve(found.size());
-  for (const auto& [key, candidate] : found) {
+  for (auto& [key, candidate] : found) {
+    candidate.ns = std::max<uint64_t>(candidate.ns, 1);
+    candidate.is_guess = incomplete.contains(key.first);
     list.push_back(candidate);
   }
   return list;

@@ -81,6 +81,7 @@ class StallJoin {
   static constexpr uint64_t kRetryNs = 100'000'000;  // pause after which a window is resolved again
   // Limit of pending addresses. If there are more, the samples at the oldest ones are reported as unknown.
   static constexpr size_t kMaxWaiting = 262144;
+  static constexpr size_t kMaxUnknownCommands = 64;
 
   explicit StallJoin(StallSink& sink) : sink_(sink) {}
 
@@ -91,10 +92,17 @@ class StallJoin {
   void on_batch_job(uint64_t batch, const JobKey& key);
   void on_run(const JobKey& key, uint64_t time_ns);
   void on_done(const JobKey& key, uint64_t time_ns);
+  // Called instead of on_done() if the driver gave no fence. Then the job counts as running until its queue begins
+  // another job or its process ends, and its samples are estimated.
+  void on_no_fence(const JobKey& key);
+  // Called for such a job when its times would be reported, with the name of its work. on_no_fence() is called before.
+  void on_untimed(const JobKey& key, const Job& job);
   // Called before the job's work is reported.
   void on_job(const JobKey& key, const Job& job, uint64_t start_ns);
   void forget(const JobKey& key);
-  void end_source(SourceId source);
+  void end_source(SourceId source, uint64_t now_ns);
+  // Ends all jobs without a known end, before the recording ends.
+  void end_untimed(uint64_t now_ns);
 
   // Takes a record that was read at now_ns. The stream was empty at since_ns, so the samples are not older than
   // since_ns - kLagNs.
@@ -114,6 +122,8 @@ class StallJoin {
   // kernels are reported as unknown.
   [[nodiscard]] uint64_t not_followed() const { return not_followed_; }
   [[nodiscard]] size_t waiting() const { return pending_count_; }
+  // Returns how many batches end, for gpuprof, at an unknown command, by the first dword of the command.
+  [[nodiscard]] const std::map<uint32_t, uint64_t>& unknown_commands() const { return unknown_commands_; }
 
  private:
   struct SpaceKey {
@@ -141,10 +151,10 @@ class StallJoin {
     uint64_t done_ns = 0;
     uint64_t start_ns = 0;  // start time in the report of the job's work; 0: not reported yet
     uint64_t batch = 0;
-    bool is_complete = false;
-    bool is_full = false;      // the batch has more kernels than fit into its event
+    bool is_complete = true;   // all kernels of the job are known; a job without a batch has none
     bool in_order = false;     // the job's ring runs one job after the other
     bool is_inferred = false;  // done_ns was inferred: it is the latest possible end
+    bool no_fence = false;     // the end of the job is unknown; done_ns is 0, or when its queue began another job
     std::multimap<uint64_t, BatchKernel> kernels;
     // Returns run_ns while start_ns is unknown. The job may have started later, because its ring was busy.
     [[nodiscard]] uint64_t began_ns() const { return start_ns != 0 ? start_ns : run_ns; }
@@ -156,7 +166,8 @@ class StallJoin {
     uint64_t next_try_ns = 0;
     std::map<uint64_t, StallCounts> counts;
   };
-  // Jobs of one process with the same kernels, and how long they ran in a window.
+  // Jobs of one process with the same kernels, and how long they ran in a window. 0 ns: jobs without a known end, which
+  // the hardware may still have run in the window although their queue had begun another job.
   struct Ran {
     const Run* run = nullptr;
     uint64_t ns = 0;
@@ -167,7 +178,7 @@ class StallJoin {
     uint64_t offset = 0;
     uint64_t address = 0;
     uint64_t ns = 0;
-    bool is_guess = false;  // a kernel that is not known may start between this one and the address
+    bool is_guess = false;  // a kernel that is not known may have the address
   };
   // For each source, the number of samples in one window.
   using SamplesBySource = std::map<SourceId, uint64_t>;
@@ -175,8 +186,10 @@ class StallJoin {
   void end_those_before(const JobKey& key, const Run& done);
   void infer_end(const JobKey& key, uint64_t time_ns);
   void stop_running(const JobKey& key, const Run& run);
+  void end_untimed(Run& run, uint64_t now_ns);
   [[nodiscard]] uint64_t oldest_window() const;
   void report_kernel(const Run& run, const BatchKernel& kernel);
+  void count_unknown(const gpuprof_drm_batch& before, const gpuprof_drm_batch& now);
   void add_kernels(Run& run, const gpuprof_drm_batch& batch);
   Batch& batch_of(uint64_t id);
   uint64_t space_of(SourceId source, const gpuprof_drm_batch& batch);
@@ -200,8 +213,9 @@ class StallJoin {
   std::map<std::pair<uint64_t, uint32_t>, uint64_t> bases_;  // base address by file and queue
   std::unordered_map<uint64_t, Space> spaces_;
   std::map<SpaceKey, uint64_t> space_ids_;
-  std::map<SpaceKey, uint64_t> live_spaces_;  // those that have live kernels
-  size_t kernels_ = 0;                        // entries of `live` and `generations` in all spaces
+  std::map<SpaceKey, uint64_t> live_spaces_;      // those that have live kernels
+  std::unordered_map<uint64_t, JobKey> untimed_;  // the last job without a known end, by fence context
+  size_t kernels_ = 0;                            // entries of `live` and `generations` in all spaces
   size_t kernels_of_jobs_ = 0;
   std::map<uint32_t, Window> open_;
   std::deque<Window> pending_;
@@ -212,6 +226,7 @@ class StallJoin {
   std::map<uint64_t, std::set<std::tuple<uint64_t, uint64_t, uint64_t>>> on_ring_;
   uint64_t ends_inferred_ = 0;
   uint64_t not_followed_ = 0;
+  std::map<uint32_t, uint64_t> unknown_commands_;
   uint64_t next_space_ = 0;
   // Number of each VM, by source and by file and VM.
   std::map<SourceId, std::map<std::pair<uint64_t, uint32_t>, uint32_t>> vms_;

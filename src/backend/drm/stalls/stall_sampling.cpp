@@ -19,6 +19,7 @@ size_t StallSampling::drain(bool on, uint64_t now_ns) {
 }
 
 void StallSampling::stop(const std::function<uint64_t()>& now) {
+  join_.end_untimed(now());
   unsigned turns = 0;
   do {
     drain(on_, now());
@@ -51,7 +52,7 @@ void StallSampling::report_reads() {
 }
 
 void StallSampling::end_source(SourceId source) {
-  join_.end_source(source);
+  join_.end_source(source, now_ns_);
   kernels_.report(source, [&](const std::string& text) { sink_.on_meta(source, text); });
 }
 

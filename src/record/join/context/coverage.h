@@ -37,6 +37,9 @@ class SourceCoverage {
     count(profile::CoverageCount::between_windows);
     ++failed_outside_;
   }
+  // Counts a launch without GPU work that has a row in the profile.
+  void has_no_work_row() { ++no_work_rows_; }
+  [[nodiscard]] uint64_t no_work_rows() const { return no_work_rows_; }
   // Counts launches whose stack has this shape and was walked by unwind tables.
   void stack_walked(const StackShape& shape, uint64_t launches);
 
@@ -47,6 +50,7 @@ class SourceCoverage {
   CoverageCounts seen_;
   uint64_t orphans_ = 0;
   uint64_t failed_outside_ = 0;
+  uint64_t no_work_rows_ = 0;
 };
 
 }  // namespace gpuprof::record

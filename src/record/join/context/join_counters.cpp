@@ -76,6 +76,15 @@ void JoinCounters::python_refused(const Source& source) {
   first.others = first.others || first.pid != source.pid;
 }
 
+JoinCounters::Unknown JoinCounters::unknown_without_work(backend::SourceId source) {
+  const Counted& counted = sources_[source];
+  const CoverageCounts counts = counted.coverage.sum_up(counted.counters);
+  const uint64_t missing = counts[CoverageCount::without_record];
+  return {.launches = missing - std::min(missing, counted.coverage.no_work_rows()),
+          .weight = std::max(counts[CoverageCount::weighted] / std::max(counts[CoverageCount::matched], uint64_t{1}),
+                             uint64_t{1})};
+}
+
 void JoinCounters::close(const Source& source) {
   const Counted counted = std::exchange(sources_[source.id], {});
   sources_.erase(source.id);

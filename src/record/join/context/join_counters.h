@@ -37,6 +37,12 @@ class JoinCounters {
   // Stores the reason why the source has no Python frames, for the summary. Does nothing if the target has sent no
   // reason.
   void python_refused(const Source& source);
+  // Launches of the source without GPU work that have no row in the profile, because the recorder does not know them.
+  struct Unknown {
+    uint64_t launches = 0;
+    uint64_t weight = 1;  // mean weight of the windows
+  };
+  [[nodiscard]] Unknown unknown_without_work(backend::SourceId source);
   // Adds the coverage of an ended source to the totals and to the next batch.
   void close(const Source& source);
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "profile/latency_bucket.h"
+#include "profile/log_buckets.h"
 
 namespace gpuprof::record {
 
@@ -11,14 +11,7 @@ void Histogram::add(uint64_t ns) {
   sum_ns += ns;
   min_ns = std::min(min_ns, ns);
   max_ns = std::max(max_ns, ns);
-  const uint32_t bucket = profile::bucket_of(ns);
-  const auto at = std::lower_bound(buckets.begin(), buckets.end(), bucket,
-                                   [](const auto& entry, uint32_t wanted) { return entry.bucket < wanted; });
-  if (at != buckets.end() && at->bucket == bucket) {
-    ++at->count;
-  } else {
-    buckets.insert(at, {bucket, 1});
-  }
+  ++profile::count_of_bucket(buckets, profile::LatencyBuckets::of(ns));
 }
 
 }  // namespace gpuprof::record

@@ -1,6 +1,7 @@
 #include "record/join/sums/rows.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "record/join/sums/bounded_sum.h"
@@ -69,6 +70,7 @@ void Rows::add(const WorkEvent& event, const WorkKey& key, profile::WorkId work,
   value.bytes += event.bytes * event.weight;
   if (!event.site.is_host) {
     value.sum_squares_ns2 += profile::Uint128{duration} * duration * event.weight;
+    add_duration(duration, event.weight, value);
     add_queue_time(event, value);
   }
   if (!join_.options.duty_cycle) {  // work that was launched between windows is unknown, and may run in windows
@@ -78,6 +80,14 @@ void Rows::add(const WorkEvent& event, const WorkKey& key, profile::WorkId work,
     latencies_.add(work, call_ns, event);
   }
   add_event(event, work);
+}
+
+// Above the memory budget, does nothing: otherwise a target could fill the memory with invented durations. Readers see
+// that a histogram lacks records.
+void Rows::add_duration(uint64_t ns, uint64_t weight, RowValue& value) const {
+  if (weight > 0 && !join_.memory().is_limited()) {
+    profile::count_of_bucket(value.durations, profile::DurationBuckets::of(ns)) += weight;
+  }
 }
 
 // Ignores graph nodes, because their queue times come from an earlier launch.
@@ -164,7 +174,7 @@ void Rows::take_new(Batch& batch) {
   batch.swept_ns = swept_ns_ < join_.options.start_ns ? 0 : swept_ns_;
   batch_slice_ = join_.slice_of(join_.options.clock());
   batch.works = std::exchange(new_works_, {});
-  batch.rows.assign(rows_.begin(), rows_.end());
+  batch.rows.assign(std::make_move_iterator(rows_.begin()), std::make_move_iterator(rows_.end()));
   rows_.clear();
   batch.events = std::exchange(events_, {});
   for (auto& [key, histogram] : latencies_.take()) {

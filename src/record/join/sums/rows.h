@@ -57,6 +57,7 @@ class Rows {
   };
 
   RowValue& row(uint64_t ns, profile::WorkId work);
+  void add_duration(uint64_t ns, uint64_t weight, RowValue& value) const;
   void add_queue_time(const WorkEvent& event, RowValue& value);
   void share_time(const WorkEvent& event, const WorkKey& key, profile::WorkId work, uint32_t pid);
   profile::WorkId unexplained(const WorkKey& key);

@@ -59,11 +59,12 @@ void add_comparison_meta(Correlator& correlator, const SessionOptions& options) 
 namespace {
 
 // Returns the options that limited the recording to a window, for example " -p 4242 --duration 500 ms".
-std::string window_options(const SessionOptions& options) {
+std::string window_options(const SessionOptions& options, const SummaryFacts& facts) {
   std::string text = options.attach_pid == 0 ? "" : " -p " + std::to_string(options.attach_pid);
   text += options.recording.delay_ns == 0 ? "" : " --delay " + duration_text(options.recording.delay_ns);
   text += options.recording.duration_ns == 0 ? "" : " --duration " + duration_text(options.recording.duration_ns);
   text += options.recording.paused ? " --start-paused" : "";
+  text += facts.still_running.empty() || options.wait_for_children ? "" : " --wait main";
   return text.empty() ? "signals" : text.substr(1);
 }
 
@@ -135,8 +136,14 @@ void add_overhead_meta(Correlator& correlator, const SessionOptions& options, co
   }
   add_depths(correlator, "native", correlator.counters().native_depths());
   add_depths(correlator, "python", correlator.counters().python_depths());
-  if (facts.only_a_window) {
-    correlator.add_meta("recording.window", window_options(options));
+  if (facts.only_a_window || !facts.still_running.empty()) {
+    correlator.add_meta("recording.window", window_options(options, facts));
+  }
+  if (const std::string text = exceeded_line(facts); !text.empty()) {
+    correlator.add_meta("note.overhead", text);
+  }
+  if (!facts.still_running.empty()) {
+    correlator.add_meta("note.still_running", running_line(facts));
   }
   if (const uint64_t off = correlator.totals().off_records; off != 0) {
     correlator.add_meta("gpu_records.while_off", std::to_string(off));

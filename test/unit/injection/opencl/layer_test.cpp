@@ -67,6 +67,18 @@ TEST_CASE("launches, names and times of the example program are recorded") {
   CHECK(ratio < 4.4);
 }
 
+TEST_CASE("a kernel name that the driver does not write is unknown") {
+  setenv("TEST_MUTE", "1", 1);
+  const Run run = run_with_layer({GPUPROF_TEST_EXAMPLE, "--launches", "3"},
+                                 std::string(GPUPROF_TEST_EXTENSIONS) + ":" + GPUPROF_TEST_LAYER);
+  unsetenv("TEST_MUTE");
+  REQUIRE(run.sources.size() == 1);
+  REQUIRE(run.sources[0].ops.size() == 9);
+  for (const gpuprof_gpu_op& op : run.sources[0].ops) {
+    CHECK(op.name_id == 0);
+  }
+}
+
 TEST_CASE("GPU times are on the clock of the recorder") {
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now);

@@ -1,4 +1,6 @@
 
+#include <algorithm>
+
 #include "catch.h"
 #include "join_rig.h"
 
@@ -80,6 +82,35 @@ TEST_CASE("launches == matched + captured + failed + without_record always holds
   CHECK(sums["unsampled"] == 1);
   CHECK(sums["without_launch"] == 3);
   CHECK(sums["without_stack"] == 3);
+}
+
+TEST_CASE("the rows of launches without work sum up to their number, even if the recorder does not know all of them") {
+  for (const bool ends : {true, false}) {
+    Rig rig;
+    rig.stack(77);
+    rig.correlator.on_counters(1, counters(10));
+    rig.launch(1, 77);
+    rig.launch(2, 77);
+    rig.launch(3, 77);
+    rig.correlator.on_gpu_op(Rig::kernel(1));
+    rig.take();
+    if (ends) {
+      rig.correlator.on_source_end(1);
+    }
+    const Batch last = finish(rig);
+    uint64_t with_stack = 0;
+    uint64_t without_stack = 0;
+    for (const auto& [key, row] : last.rows) {
+      const auto work =
+          std::find_if(last.works.begin(), last.works.end(), [&](const auto& one) { return one.id == key.work; });
+      REQUIRE(work != last.works.end());
+      CHECK(work->key.op == profile::Op::no_work);
+      (work->key.stack != 0 ? with_stack : without_stack) += row.count;
+    }
+    CHECK(with_stack == 2);
+    CHECK(without_stack == 7);
+    CHECK(coverage(last)["without_record"] == 9);
+  }
 }
 
 TEST_CASE("the coverage identity holds for a target that sends false counters") {
@@ -382,6 +413,25 @@ TEST_CASE("latency has the phases of launches, except graph nodes and times out 
     queue_ns += value.queue_ns;
   }
   CHECK(queue_ns == 3900 + 5900);
+}
+
+TEST_CASE("a row has a histogram of the durations of its GPU work") {
+  Rig rig;
+  for (const uint64_t ns : {1000, 1001, 40, 700}) {
+    rig.launch(ns, 77);
+    rig.correlator.on_gpu_op(Rig::kernel(ns, ns));
+  }
+  rig.launch(GPUPROF_CORRELATION_HOST | 9, 77);
+  rig.correlator.on_host_op(sync(9, 5000, 5400));
+  rig.correlator.end_iteration();
+  using Buckets = profile::DurationBuckets;
+  const std::vector<profile::Duration::Bucket> expected = {{40, 1}, {Buckets::of(700), 1}, {Buckets::of(1000), 2}};
+  size_t histograms = 0;
+  for (const auto& [key, value] : rig.take().rows) {
+    histograms += value.durations.empty() ? 0 : 1;
+    CHECK((value.durations.empty() || value.durations == expected));
+  }
+  CHECK(histograms == 1);
 }
 
 TEST_CASE("the timeline has every event, call and range") {

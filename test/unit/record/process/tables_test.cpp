@@ -1,6 +1,6 @@
 
 #include "catch.h"
-#include "profile/latency_bucket.h"
+#include "profile/log_buckets.h"
 #include "record/join/sums/histogram.h"
 #include "record/join/sums/work_set.h"
 #include "record/process/name_table.h"
@@ -56,7 +56,7 @@ TEST_CASE("histograms hold the values of each bucket in order") {
   CHECK(histogram.max_ns == 5'000'000);
   REQUIRE(histogram.buckets.size() == 3);
   CHECK(histogram.buckets[0].bucket == 3);
-  CHECK(histogram.buckets[1].bucket == gpuprof::profile::bucket_of(1000));
+  CHECK(histogram.buckets[1].bucket == gpuprof::profile::LatencyBuckets::of(1000));
   CHECK(histogram.buckets[1].count == 3);
 }
 
