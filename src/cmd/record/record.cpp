@@ -13,6 +13,7 @@
 #include "backend/backend.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
+#include "base/text/numbers.h"
 #include "base/text/pattern.h"
 #include "base/text/shell.h"
 #include "cmd/command.h"

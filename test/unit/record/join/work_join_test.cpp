@@ -101,8 +101,9 @@ TEST_CASE("the rows of launches without work sum up to their number, even if the
     uint64_t with_stack = 0;
     uint64_t without_stack = 0;
     for (const auto& [key, row] : last.rows) {
+      const auto id = key.work;  // clang 14 cannot capture `key`
       const auto work =
-          std::find_if(last.works.begin(), last.works.end(), [&](const auto& one) { return one.id == key.work; });
+          std::find_if(last.works.begin(), last.works.end(), [&](const auto& one) { return one.id == id; });
       REQUIRE(work != last.works.end());
       CHECK(work->key.op == profile::Op::no_work);
       (work->key.stack != 0 ? with_stack : without_stack) += row.count;
