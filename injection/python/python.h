@@ -38,7 +38,7 @@ struct PythonWalk {
   uint32_t capacity;
   uint32_t count;
   uint32_t truncated;               // 1: there are more frames than fit, or memory has invalid contents
-  NearCodes* near;                  // memory of the walks that use `frames`, initially zero
+  NearCodes* near;                  // memory of earlier walks, initially zero; no other walk may use it meanwhile
   CarefulPieces* pieces = nullptr;  // makes a careful walk cheaper; null: not used
 };
 
