@@ -49,15 +49,23 @@ inline void cpu_pause() {
 // try_lock_bounded() gives up after this time. The limit is a time, because one yield may take a whole time slice.
 constexpr int64_t kLockWaitNs = 20000000;
 
-// Spins, then yields. Returns false after kLockWaitNs. Waiting forever could deadlock: the holder may have been killed,
-// or the caller may be a signal handler that interrupted the holder.
-inline bool try_lock_bounded(uint32_t* lock) {
+// Gives up after some hundred nanoseconds, without a system call.
+inline bool try_lock_briefly(uint32_t* lock) {
   constexpr int kSpins = 200;
   for (int i = 0; i < kSpins; ++i) {
     if (load_relaxed(lock) == 0 && swap_if(lock, 0, 1)) {
       return true;
     }
     cpu_pause();
+  }
+  return false;
+}
+
+// Spins, then yields. Returns false after kLockWaitNs. Waiting forever could deadlock: the holder may have been killed,
+// or the caller may be a signal handler that interrupted the holder.
+inline bool try_lock_bounded(uint32_t* lock) {
+  if (try_lock_briefly(lock)) {
+    return true;
   }
   timespec begin = {};
   timespec now = {};

@@ -21,6 +21,9 @@ struct ThreadState {
   uint32_t stack_pause;
   uint32_t holds_module_scans;  // 1: this thread has suspended module scans for a fork
   uint32_t in_module_scan;
+  // 1: this is not the thread's usual state, but one for a signal handler that may have interrupted the holder of a
+  // lock. So it must not wait for a lock.
+  uint32_t in_handler;
   uint32_t in_backlog;  // 1: so much GPU work waits behind this thread's that it may not wait for space in a ring
 };
 

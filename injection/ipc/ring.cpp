@@ -120,9 +120,8 @@ gpuprof_ring& ring_of(gpuprof_segment* segment, ThreadState& thread) {
 namespace {
 
 // Writes a record. `stay`: uses only the thread's ring, even if that is full.
-bool write(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, const char* text, size_t text_bytes,
-           bool may_wait, bool stay) {
-  ThreadState& thread = thread_state();
+bool write(gpuprof_segment* segment, ThreadState& thread, gpuprof_record* head, size_t head_bytes, const char* text,
+           size_t text_bytes, bool may_wait, bool stay) {
   (void)ring_of(segment, thread);
   head->pad = 0;
   head->bytes = static_cast<uint32_t>((head_bytes + text_bytes + 7) / 8 * 8);
@@ -133,7 +132,7 @@ bool write(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, co
   for (int naps = 0;;) {
     const uint32_t index = thread.ring_plus_one - 1;
     gpuprof_ring& ring = segment->rings[index];
-    if (!try_lock_bounded(&ring.lock)) {
+    if (thread.in_handler != 0 ? !try_lock_briefly(&ring.lock) : !try_lock_bounded(&ring.lock)) {
       loss = GPUPROF_LOSS_RING_BUSY;
       if (may_wait && naps++ < kLockWaits) {
         continue;
@@ -166,9 +165,9 @@ bool write(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, co
 
 }  // namespace
 
-bool write_record(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, const char* text,
-                  size_t text_bytes, bool may_wait) {
-  return write(segment, head, head_bytes, text, text_bytes, may_wait, false);
+bool write_record(gpuprof_segment* segment, ThreadState& thread, gpuprof_record* head, size_t head_bytes,
+                  const char* text, size_t text_bytes, bool may_wait) {
+  return write(segment, thread, head, head_bytes, text, text_bytes, may_wait, false);
 }
 
 bool write_record_to(gpuprof_segment* segment, uint32_t ring, gpuprof_record* head, size_t head_bytes, const char* text,
@@ -176,7 +175,7 @@ bool write_record_to(gpuprof_segment* segment, uint32_t ring, gpuprof_record* he
   ThreadState& thread = thread_state();
   const uint32_t own = thread.ring_plus_one;
   thread.ring_plus_one = ring % GPUPROF_RING_COUNT + 1;
-  const bool written = write(segment, head, head_bytes, text, text_bytes, may_wait, true);
+  const bool written = write(segment, thread, head, head_bytes, text, text_bytes, may_wait, true);
   thread.ring_plus_one = own;
   return written;
 }

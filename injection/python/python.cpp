@@ -330,7 +330,8 @@ class FrameWalk {
  public:
   using Memory = FrameMemory<kCareful>;
 
-  FrameWalk(const PythonLayout& layout, NearCodes* near) : layout_(layout), near_(near) {}
+  FrameWalk(const PythonLayout& layout, const FrameMemory<kCareful>& memory, NearCodes* near)
+      : layout_(layout), memory_(memory), near_(near) {}
 
   // Returns false if the thread's frames cannot be found.
   bool begin(uint64_t thread) {
@@ -364,7 +365,7 @@ class FrameWalk {
     const gpuprof_python_layout& wire = layout_.wire;
     uint8_t mark = 0;
     *boundary = 0;
-    if (wire.boundary != GPUPROF_PYTHON_EACH && !Memory::load(frame_ + wire.frame_boundary, &mark)) {
+    if (wire.boundary != GPUPROF_PYTHON_EACH && !memory_.load(frame_ + wire.frame_boundary, &mark)) {
       return Kind::bad;
     }
     if (wire.boundary == GPUPROF_PYTHON_SHIM && mark >= wire.shim_owner) {
@@ -389,8 +390,8 @@ class FrameWalk {
 
  private:
   // Loads a pointer to an object, or a null pointer.
-  static bool load_pointer(uint64_t address, uint64_t* to) {
-    return Memory::load(address, to) && (Memory::is_object(*to) || *to == 0);
+  bool load_pointer(uint64_t address, uint64_t* to) const {
+    return memory_.load(address, to) && (Memory::is_object(*to) || *to == 0);
   }
 
   Kind read_frame(Frame* frame) const {
@@ -398,7 +399,7 @@ class FrameWalk {
     constexpr uint64_t kTags = 7;
     uint64_t type = 0;
     uint64_t code = 0;
-    if (!Memory::load(frame_ + wire.frame_code, &code)) {
+    if (!memory_.load(frame_ + wire.frame_code, &code)) {
       return Kind::bad;
     }
     code &= wire.code_tagged != 0 ? ~kTags : ~uint64_t{0};
@@ -406,12 +407,12 @@ class FrameWalk {
       return Kind::bad;
     }
     frame->code = code;
-    if (const NearCode* near = find_near<kCareful>(layout_, code, near_); near != nullptr) {
+    if (const NearCode* near = find_near<kCareful>(memory_, layout_, code, near_); near != nullptr) {
       frame->id = near->id;
       return read_instruction(code, near->first_traceable, &frame->offset);
     }
     frame->id = 0;
-    if (!Memory::load(code + wire.code_type_field, &type)) {
+    if (!memory_.load(code + wire.code_type_field, &type)) {
       return Kind::bad;
     }
     if (type != wire.code_type) {
@@ -422,13 +423,13 @@ class FrameWalk {
       return read_index(&frame->offset);
     }
     int32_t first = 0;
-    return Memory::load(code + wire.code_first_traceable, &first) ? read_instruction(code, first, &frame->offset)
+    return memory_.load(code + wire.code_first_traceable, &first) ? read_instruction(code, first, &frame->offset)
                                                                   : Kind::bad;
   }
 
   Kind read_index(uint32_t* offset) const {
     int32_t index = 0;
-    if (!Memory::load(frame_ + layout_.wire.frame_instruction, &index)) {
+    if (!memory_.load(frame_ + layout_.wire.frame_instruction, &index)) {
       return Kind::bad;
     }
     *offset = index < 0 ? kBeforeFirst : static_cast<uint32_t>(index) * layout_.wire.instruction_unit;
@@ -439,8 +440,8 @@ class FrameWalk {
     const gpuprof_python_layout& wire = layout_.wire;
     uint64_t instruction = 0;
     uint8_t owner = 0;
-    if (!Memory::load(frame_ + wire.frame_instruction, &instruction) ||
-        !Memory::load(frame_ + wire.frame_owner, &owner)) {
+    if (!memory_.load(frame_ + wire.frame_instruction, &instruction) ||
+        !memory_.load(frame_ + wire.frame_owner, &owner)) {
       return Kind::bad;
     }
     const auto bytes = static_cast<int64_t>(instruction - (code + wire.code_start));
@@ -456,6 +457,7 @@ class FrameWalk {
   }
 
   const PythonLayout& layout_;
+  FrameMemory<kCareful> memory_;
   NearCodes* near_;
   uint64_t frame_ = 0;  // 0, or an address that has passed is_object(), like cframe_
   uint64_t cframe_ = 0;
@@ -487,10 +489,12 @@ class EndWatch {
 
 // Walks all frames. Returns false if memory has invalid contents or the interpreter has begun to finalize.
 template <bool kCareful>
-bool walk_frames(gpuprof_segment* segment, uint64_t thread, const EndWatch& watch, PythonWalk* walk) {
+bool walk_frames(gpuprof_segment* segment, ThreadState& state, uint64_t thread, const EndWatch& watch,
+                 PythonWalk* walk) {
   // A local copy, so that the compiler need not reload it after each store.
   const PythonLayout layout = python_here.layout;
-  FrameWalk<kCareful> frames(layout, walk->near);
+  const FrameMemory<kCareful> memory = {walk->pieces};
+  FrameWalk<kCareful> frames(layout, memory, walk->near);
   if (!is_this_thread(layout, FrameMemory<kCareful>::any(), thread) || !frames.begin(thread) || watch.ended()) {
     return false;
   }
@@ -512,7 +516,8 @@ bool walk_frames(gpuprof_segment* segment, uint64_t thread, const EndWatch& watc
         walk->truncated = 1;
         break;
       }
-      const uint32_t id = frame.id != 0 ? frame.id : code_id<kCareful>(segment, layout, frame.code, walk->near);
+      const uint32_t id =
+          frame.id != 0 ? frame.id : code_id<kCareful>(memory, segment, state, layout, frame.code, walk->near);
       if (id == 0) {
         good = false;
         break;
@@ -563,6 +568,41 @@ gpuprof_python_layout python_layout() {
   return layout;
 }
 
+namespace {
+
+// Finds the module that contains the address `function`, and whether this thread has its thread-local memory.
+struct LocalMemory {
+  uint64_t function;
+  bool is_there;
+};
+
+int find_local_memory(dl_phdr_info* info, size_t size, void* context) {
+  auto* wanted = static_cast<LocalMemory*>(context);
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    const uint64_t begin = info->dlpi_addr + segment.p_vaddr;
+    if (segment.p_type == PT_LOAD && wanted->function >= begin && wanted->function - begin < segment.p_memsz) {
+      const bool known = size >= offsetof(dl_phdr_info, dlpi_tls_data) + sizeof(info->dlpi_tls_data);
+      wanted->is_there = known && (info->dlpi_tls_modid == 0 || info->dlpi_tls_data != nullptr);
+      return 1;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+// The memory of a library that was loaded at the start of the program exists in each thread. That of a library that
+// was loaded later exists only in threads that have used it.
+bool is_python_safe_in_handlers() {
+  if (load_acquire(&python_here.found) != kFollowed) {
+    return false;
+  }
+  LocalMemory memory = {reinterpret_cast<uint64_t>(python_here.functions.current), false};
+  dl_iterate_phdr(find_local_memory, &memory);
+  return memory.is_there;
+}
+
 const void* python_thread() {
   if (load_acquire(&python_here.found) != kFollowed) {
     return nullptr;
@@ -572,18 +612,20 @@ const void* python_thread() {
                                              : thread_before_3_12(python_here.functions, layout);
 }
 
-void walk_python(gpuprof_segment* segment, const void* thread, bool careful, PythonWalk* walk) {
+void walk_python(gpuprof_segment* segment, ThreadState& state, const void* thread, bool careful, PythonWalk* walk) {
   walk->count = 0;
   walk->truncated = 0;
   if (load_acquire(&python_here.found) != kFollowed || thread == nullptr) {
     return;
   }
-  report_version();
+  if (state.in_handler == 0) {
+    report_version();
+  }
   const bool proven = load_relaxed(&python_here.proven) != 0 || !can_read_carefully();
-  const auto state = reinterpret_cast<uint64_t>(thread);
-  const EndWatch watch(state);
-  const bool good = careful || !proven ? walk_frames<true>(segment, state, watch, walk)
-                                       : walk_frames<false>(segment, state, watch, walk);
+  const auto python = reinterpret_cast<uint64_t>(thread);
+  const EndWatch watch(python);
+  const bool good = careful || !proven ? walk_frames<true>(segment, state, python, watch, walk)
+                                       : walk_frames<false>(segment, state, python, watch, walk);
   if (!good) {
     walk->truncated = 1;
   }
@@ -594,7 +636,7 @@ void walk_python(gpuprof_segment* segment, const void* thread, bool careful, Pyt
   if (!proven && !careful) {
     if (!good) {
       walk->count = 0;
-      doubt(state);
+      doubt(python);
     } else if (walk->count != 0) {
       store_relaxed(&python_here.proven, 1U);
     }

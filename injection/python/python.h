@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "base/thread_state.h"
 #include "wire/wire.h"
 
 namespace gpuprof::injection {
@@ -29,19 +30,25 @@ struct PythonFrame {
   uint64_t boundary;
 };
 
-struct NearCodes;  // python_code.h
+class CarefulPieces;  // python_memory.h
+struct NearCodes;     // python_code.h
 
 struct PythonWalk {
   PythonFrame* frames;  // array of `capacity` frames, innermost first
   uint32_t capacity;
   uint32_t count;
-  uint32_t truncated;  // 1: there are more frames than fit, or memory has invalid contents
-  NearCodes* near;     // memory of this thread's walks, initially zero
+  uint32_t truncated;               // 1: there are more frames than fit, or memory has invalid contents
+  NearCodes* near;                  // memory of earlier walks, initially zero; no other walk may use it meanwhile
+  CarefulPieces* pieces = nullptr;  // makes a careful walk cheaper; null: not used
 };
 
-// Walks the frames of `thread` (from python_thread()), and emits CODE records for new code objects. With `careful`, a
-// signal may have interrupted a change in the interpreter, so no read may fault.
-void walk_python(gpuprof_segment* segment, const void* thread, bool careful, PythonWalk* walk);
+// Walks the frames of `thread` (from python_thread()), and emits CODE records for new code objects. `state` is that of
+// the calling thread. With `careful`, a signal may have interrupted a change in the interpreter, so no read may fault.
+void walk_python(gpuprof_segment* segment, ThreadState& state, const void* thread, bool careful, PythonWalk* walk);
+
+// Returns whether a signal handler may call python_thread(). It may not if the interpreter's thread-local memory is
+// allocated at the first use. Call it on a thread that has never run Python. May take the loader's lock.
+bool is_python_safe_in_handlers();
 
 // Forgets which code objects were sent, for a new connection or a forked child, whose recorder has received none.
 void reset_python();

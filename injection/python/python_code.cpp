@@ -123,9 +123,13 @@ size_t read_line_table(const PythonLayout& layout, const PythonMemory& memory, u
   return layout.wire.version < kVersion3_11 ? 0 : copy_without_columns(memory, from, size, to, kMaxCodeLineTable);
 }
 
-bool emit_code(gpuprof_segment* segment, CodeTable& table, const PythonLayout& layout, const PythonMemory& memory,
-               const Identity& identity, uint32_t id) {
-  if (!try_lock_bounded(&table.scratch_lock)) {
+bool try_lock(const ThreadState& state, uint32_t* lock) {
+  return state.in_handler != 0 ? try_lock_briefly(lock) : try_lock_bounded(lock);
+}
+
+bool emit_code(gpuprof_segment* segment, ThreadState& state, CodeTable& table, const PythonLayout& layout,
+               const PythonMemory& memory, const Identity& identity, uint32_t id) {
+  if (!try_lock(state, &table.scratch_lock)) {
     return false;
   }
   char* scratch = table.scratch;
@@ -141,7 +145,8 @@ bool emit_code(gpuprof_segment* segment, CodeTable& table, const PythonLayout& l
   code->name_bytes = static_cast<uint32_t>(name);
   code->file_bytes = static_cast<uint32_t>(file);
   code->line_table_bytes = static_cast<uint32_t>(lines);
-  const bool written = write_record(segment, &code->header, sizeof(gpuprof_code), scratch, name + file + lines, false);
+  const bool written =
+      write_record(segment, state, &code->header, sizeof(gpuprof_code), scratch, name + file + lines, false);
   unlock(&table.scratch_lock);
   return written;
 }
@@ -165,8 +170,8 @@ uint32_t new_id() {
 }
 
 // Adds an entry. Returns null if another thread holds the lock for too long.
-CodeEntry* add_entry(CodeTable& table, CodeSet& set, uint64_t key, uint32_t* id) {
-  if (!try_lock_bounded(&table.sets_lock)) {
+CodeEntry* add_entry(const ThreadState& state, CodeTable& table, CodeSet& set, uint64_t key, uint32_t* id) {
+  if (!try_lock(state, &table.sets_lock)) {
     return nullptr;
   }
   CodeEntry* entry = find_entry(set, key, id);
@@ -186,8 +191,8 @@ CodeEntry* add_entry(CodeTable& table, CodeSet& set, uint64_t key, uint32_t* id)
 
 }  // namespace
 
-uint32_t new_code(gpuprof_segment* segment, const PythonLayout& layout, const PythonMemory& memory, uint64_t code,
-                  uint64_t key) {
+uint32_t new_code(gpuprof_segment* segment, ThreadState& state, const PythonLayout& layout, const PythonMemory& memory,
+                  uint64_t code, uint64_t key) {
   Identity identity = {};
   if (!identify(layout, memory, code, &identity)) {
     return 0;
@@ -198,10 +203,10 @@ uint32_t new_code(gpuprof_segment* segment, const PythonLayout& layout, const Py
   if (table != nullptr) {
     CodeSet& set = table->sets[key % kCodeSets];
     entry = find_entry(set, key, &id);
-    entry = entry != nullptr ? entry : add_entry(*table, set, key, &id);
+    entry = entry != nullptr ? entry : add_entry(state, *table, set, key, &id);
   }
   id = entry != nullptr ? id : new_id();  // an id that could not be stored in the table is used only for this stack
-  if ((id & kCodeSent) == 0 && table != nullptr && emit_code(segment, *table, layout, memory, identity, id) &&
+  if ((id & kCodeSent) == 0 && table != nullptr && emit_code(segment, state, *table, layout, memory, identity, id) &&
       entry != nullptr) {
     uint32_t expected = id;
     // Sets the flag that the CODE record was sent. This fails if the entry was reused for another code object.

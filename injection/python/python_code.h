@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/atomics.h"
+#include "base/thread_state.h"
 #include "python/python_memory.h"
 #include "wire/hash.h"
 #include "wire/python_layouts.h"
@@ -88,13 +89,13 @@ constexpr uint64_t kMaxSize = 1ULL << 40U;  // maximum size of a str or bytes ob
 // Adds 1 + 2^kSpread words to the hash. The first is at `from`, the last at `from + span`, and the others are evenly
 // between them.
 template <bool kCareful, uint32_t kSpread>
-bool add_words(uint64_t from, uint64_t span, uint64_t* sum) {
+bool add_words(const FrameMemory<kCareful>& memory, uint64_t from, uint64_t span, uint64_t* sum) {
   uint64_t factor = kHashFactors[4];
   bool loaded = true;
 #pragma GCC unroll 32
   for (uint64_t i = 0; i <= uint64_t{1} << kSpread; ++i) {
     uint64_t word = 0;
-    loaded &= FrameMemory<kCareful>::load(from + (span * i >> kSpread), &word);
+    loaded &= memory.load(from + (span * i >> kSpread), &word);
     *sum += word * factor;
     factor += kHashFactors[3] << 1U;  // stays odd
   }
@@ -105,19 +106,19 @@ bool add_words(uint64_t from, uint64_t span, uint64_t* sum) {
 // otherwise samples at both ends and between. The size causes no branch, because a branch costs more than a few words.
 // If the data is shorter than a word, also reads the bytes before it, which belong to the header of the object.
 template <bool kCareful, uint32_t kSpread>
-bool add_content(uint64_t from, uint64_t size, uint64_t* sum) {
+bool add_content(const FrameMemory<kCareful>& memory, uint64_t from, uint64_t size, uint64_t* sum) {
   constexpr uint64_t kWord = sizeof(uint64_t);
   constexpr uint64_t kBlock = 1024;
   const uint64_t span = size < kWord ? 0 : size - kWord;
   from -= size < kWord ? kWord - size : 0;
   uint64_t words = size * kHashFactors[1];
   bool loaded = false;
-  if (kCareful && size <= kBlock) {  // makes one system call instead of one per word
+  if (kCareful && memory.pieces == nullptr && size <= kBlock) {  // makes one system call instead of one per word
     uint64_t block[kCareful ? kBlock / kWord : 1];
     loaded = FrameMemory<true>::any().read(from, block, span + kWord) &&
-             add_words<false, kSpread>(reinterpret_cast<uint64_t>(block), span, &words);
+             add_words<false, kSpread>({}, reinterpret_cast<uint64_t>(block), span, &words);
   } else {
-    loaded = add_words<kCareful, kSpread>(from, span, &words);
+    loaded = add_words<kCareful, kSpread>(memory, from, span, &words);
   }
   *sum = (*sum ^ *sum >> 29U) * kHashFactors[0] + words;
   return loaded;
@@ -126,28 +127,28 @@ bool add_content(uint64_t from, uint64_t size, uint64_t* sum) {
 // Hashes samples of the line table. Since 3.11, a line table has about 6 bytes per instruction. Hashing all of it for
 // each frame of each launch would take longer than the rest of the walk.
 template <bool kCareful>
-bool hash_line_table(const PythonLayout& layout, uint64_t table, uint64_t* sum) {
+bool hash_line_table(const FrameMemory<kCareful>& memory, const PythonLayout& layout, uint64_t table, uint64_t* sum) {
   using Memory = FrameMemory<kCareful>;
   uint64_t size = 0;
   constexpr uint32_t kSpread = 4;
-  return Memory::is_object(table) && Memory::load(table + layout.wire.bytes_size, &size) && size < kMaxSize &&
-         add_content<kCareful, kSpread>(table + layout.wire.bytes_data, size, sum);
+  return Memory::is_object(table) && memory.load(table + layout.wire.bytes_size, &size) && size < kMaxSize &&
+         add_content<kCareful, kSpread>(memory, table + layout.wire.bytes_data, size, sum);
 }
 
 template <bool kCareful>
-bool hash_text(const PythonLayout& layout, uint64_t text, uint64_t* sum) {
+bool hash_text(const FrameMemory<kCareful>& memory, const PythonLayout& layout, uint64_t text, uint64_t* sum) {
   using Memory = FrameMemory<kCareful>;
   constexpr uint32_t kSpread = 1;
   uint64_t length = 0;
   uint32_t state = 0;
-  if (!Memory::is_object(text) || !Memory::load(text + layout.wire.text_length, &length) ||
-      !Memory::load(text + layout.wire.text_state, &state) || length >= kMaxSize) {
+  if (!Memory::is_object(text) || !memory.load(text + layout.wire.text_length, &length) ||
+      !memory.load(text + layout.wire.text_state, &state) || length >= kMaxSize) {
     return false;
   }
   state >>= layout.wire.text_kind_shift;
   const bool ascii = (state >> 4U & 1U) != 0;
   const uint64_t from = text + (ascii ? layout.wire.text_ascii : layout.wire.text_wide);
-  return add_content<kCareful, kSpread>(from, length * (state & 7U), sum);
+  return add_content<kCareful, kSpread>(memory, from, length * (state & 7U), sum);
 }
 
 inline uint16_t code_name_field(const gpuprof_python_layout& wire) {
@@ -157,16 +158,17 @@ inline uint16_t code_name_field(const gpuprof_python_layout& wire) {
 // Before 3.12, code objects have no version number, and recompiled code may reuse the memory of a code object. So this
 // hashes everything that gpuprof shows of a code object. Returns false if the code object is not readable.
 template <bool kCareful>
-bool hash_unnumbered_code(const PythonLayout& layout, uint64_t code, uint64_t* sum) {
-  using Memory = FrameMemory<kCareful>;
+bool hash_unnumbered_code(const FrameMemory<kCareful>& memory, const PythonLayout& layout, uint64_t code,
+                          uint64_t* sum) {
   uint64_t name = 0;
   uint64_t file = 0;
   uint64_t table = 0;
   uint64_t contents = 0;
-  if (!Memory::load(code + code_name_field(layout.wire), &name) ||
-      !Memory::load(code + layout.wire.code_filename, &file) ||
-      !Memory::load(code + layout.wire.code_line_table, &table) || !hash_text<kCareful>(layout, name, &contents) ||
-      !hash_text<kCareful>(layout, file, &contents) || !hash_line_table<kCareful>(layout, table, &contents)) {
+  if (!memory.load(code + code_name_field(layout.wire), &name) ||
+      !memory.load(code + layout.wire.code_filename, &file) ||
+      !memory.load(code + layout.wire.code_line_table, &table) ||
+      !hash_text<kCareful>(memory, layout, name, &contents) || !hash_text<kCareful>(memory, layout, file, &contents) ||
+      !hash_line_table<kCareful>(memory, layout, table, &contents)) {
     return false;
   }
   *sum += name * kHashFactors[2] + table * kHashFactors[3] + file * kHashFactors[4] + finish_hash(contents);
@@ -180,28 +182,29 @@ struct CodeNumber {
 };
 
 template <bool kCareful>
-bool load_number(const PythonLayout& layout, uint64_t code, CodeNumber* number) {
-  using Memory = FrameMemory<kCareful>;
-  return Memory::load(code + layout.wire.code_first_line, &number->first_line) &&
+bool load_number(const FrameMemory<kCareful>& memory, const PythonLayout& layout, uint64_t code, CodeNumber* number) {
+  return memory.load(code + layout.wire.code_first_line, &number->first_line) &&
          (layout.wire.code_version == GPUPROF_PYTHON_NONE ||
-          Memory::load(code + layout.wire.code_version, &number->number));
+          memory.load(code + layout.wire.code_version, &number->number));
 }
 
 // Returns the entry of the code object at `code`, or null if the cache lacks it.
 template <bool kCareful>
-const NearCode* find_near(const PythonLayout& layout, uint64_t code, NearCodes* cache) {
+const NearCode* find_near(const FrameMemory<kCareful>& memory, const PythonLayout& layout, uint64_t code,
+                          NearCodes* cache) {
   const NearCode* near = cache->at(code);
   CodeNumber number = {};
-  const bool found = near->code == code && load_number<kCareful>(layout, code, &number) &&
+  const bool found = near->code == code && load_number<kCareful>(memory, layout, code, &number) &&
                      near->number == number.number && near->first_line == number.first_line;
   return found ? near : nullptr;
 }
 
 // Computes a key for the code object at `code`. The address alone is not enough, because memory is reused.
 template <bool kCareful>
-bool key_of_code(const PythonLayout& layout, uint64_t code, const CodeNumber& number, uint64_t* key) {
+bool key_of_code(const FrameMemory<kCareful>& memory, const PythonLayout& layout, uint64_t code,
+                 const CodeNumber& number, uint64_t* key) {
   uint64_t sum = code * kHashFactors[0] + (uint64_t{number.number} << 32U | number.first_line) * kHashFactors[1];
-  if (number.number == 0 && !hash_unnumbered_code<kCareful>(layout, code, &sum)) {
+  if (number.number == 0 && !hash_unnumbered_code<kCareful>(memory, layout, code, &sum)) {
     return false;
   }
   const uint64_t hash = finish_hash(sum);
@@ -209,19 +212,20 @@ bool key_of_code(const PythonLayout& layout, uint64_t code, const CodeNumber& nu
   return true;
 }
 
-uint32_t new_code(gpuprof_segment* segment, const PythonLayout& layout, const PythonMemory& memory, uint64_t code,
-                  uint64_t key);
+uint32_t new_code(gpuprof_segment* segment, ThreadState& state, const PythonLayout& layout, const PythonMemory& memory,
+                  uint64_t code, uint64_t key);
 
 // Returns the id of the code object at `code`, which a frame of this thread runs. Emits a CODE record unless this was
 // done before. Returns 0 if memory cannot be read. check_near(cache) was called after the connection began.
 template <bool kCareful>
-uint32_t code_id(gpuprof_segment* segment, const PythonLayout& layout, uint64_t code, NearCodes* cache) {
+uint32_t code_id(const FrameMemory<kCareful>& memory, gpuprof_segment* segment, ThreadState& state,
+                 const PythonLayout& layout, uint64_t code, NearCodes* cache) {
   CodeNumber number = {};
   uint64_t key = 0;
-  if (!load_number<kCareful>(layout, code, &number)) {
+  if (!load_number<kCareful>(memory, layout, code, &number)) {
     return 0;
   }
-  if (!key_of_code<kCareful>(layout, code, number, &key)) {
+  if (!key_of_code<kCareful>(memory, layout, code, number, &key)) {
     return 0;
   }
   const CodeTable* table = load_acquire(&code_table);
@@ -232,15 +236,14 @@ uint32_t code_id(gpuprof_segment* segment, const PythonLayout& layout, uint64_t 
       const uint32_t id = load_acquire(&entry.id);
       if ((id & kCodeSent) != 0 && load_relaxed(&entry.key) == key) {
         NearCode near = {code, number.number, number.first_line, id & kMaxCodeId, 0};
-        if (number.number != 0 &&
-            FrameMemory<kCareful>::load(code + layout.wire.code_first_traceable, &near.first_traceable)) {
+        if (number.number != 0 && memory.load(code + layout.wire.code_first_traceable, &near.first_traceable)) {
           *cache->at(code) = near;
         }
         return id & kMaxCodeId;
       }
     }
   }
-  return new_code(segment, layout, FrameMemory<kCareful>::any(), code, key);
+  return new_code(segment, state, layout, FrameMemory<kCareful>::any(), code, key);
 }
 
 void reset_code();

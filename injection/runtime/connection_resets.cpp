@@ -4,6 +4,7 @@
 #include "ipc/ring.h"
 #include "nvtx/ranges.h"
 #include "python/python.h"
+#include "runtime/cpu_samples.h"
 #include "runtime/launch_notes.h"
 #include "runtime/module_scan.h"
 #include "runtime/work.h"
@@ -20,7 +21,8 @@ namespace {
 constexpr ConnectionReset kResets[] = {
     {reset_rings, reset_rings},    {reset_names, reset_names},   {reset_launches, reset_launches},
     {reset_work, reset_work},      {reset_ranges, reset_ranges}, {reset_python, reset_python},
-    {forget_stacks, reset_stacks}, {nullptr, reset_native_walk}, {scan_modules, nullptr},
+    {forget_stacks, reset_stacks}, {nullptr, reset_native_walk}, {nullptr, reset_cpu_samples},
+    {scan_modules, nullptr},
 };
 
 }  // namespace

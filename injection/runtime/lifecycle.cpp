@@ -15,6 +15,7 @@
 #include "ipc/process_state.h"
 #include "python/python.h"
 #include "runtime/connection_resets.h"
+#include "runtime/cpu_samples.h"
 #include "runtime/module_scan.h"
 
 namespace gpuprof::injection {
@@ -99,6 +100,9 @@ bool connect_from(uint32_t phase) {
   state.source = connection.source;
   store_release(&state.segment->state, uint32_t{GPUPROF_STATE_ACTIVE});
   store_release(&state.phase, uint32_t{kOn});
+  if (phase == kForked) {
+    start_cpu_samples();
+  }
   return true;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/atomics.h"
 #include "base/guard.h"
+#include "runtime/cpu_samples.h"
 #include "runtime/lifecycle.h"
 #include "runtime/service_thread.h"
 
@@ -50,6 +51,7 @@ void at_exit() {
   const Vendor& vendor = *current.vendor;
   const bool ours = !in_fork() && getpid() == current.pid;
   if (ours || vendor.works_in_forked_child) {
+    stop_cpu_samples();
     if (vendor.exiting != nullptr) {
       vendor.exiting();
     }
@@ -92,6 +94,7 @@ void* run_attached(void* /*unused*/) {
   // The name is set after subscribing, because threads of the vendor's library would inherit it.
   prctl(PR_SET_NAME, kServiceThreadName);
   if (subscribed) {
+    start_cpu_samples();
     serve_until_retracted(vendor);
   }
   leave_segment();
@@ -118,6 +121,7 @@ bool begin_recording(const Vendor& vendor) {
     disable("no thread could be started in the target");
     return false;
   }
+  start_cpu_samples();
   return true;
 }
 

@@ -42,8 +42,8 @@ struct Registers {
 // 1.
 class Walker {
  public:
-  Walker(NativeWalk* walk, const Registers& start, bool cached)
-      : walk_(*walk), memory_(*walk->memory), regs_(start), cached_(cached) {
+  Walker(NativeWalk* walk, const Registers& start, bool cached, bool return_address)
+      : walk_(*walk), memory_(*walk->memory), regs_(start), cached_(cached), return_address_(return_address) {
     if (within(walk->own, start.sp)) {
       own_ = {start.sp, walk->own.high};
     }
@@ -83,7 +83,7 @@ class Walker {
   StackRange own_ = {0, 0};
   bool cached_;
   bool by_frame_pointer_ = false;  // pc was found through the fp register, which need not be a frame pointer
-  bool return_address_ = true;     // true: pc is a return address; it is not after a signal frame
+  bool return_address_;            // true: pc is a return address; false: a signal has interrupted the code at pc
   uint32_t switches_ = 0;
   uint32_t count_ = 0;      // number of frames in `fresh`
   uint32_t unplain_ = 0;    // that many of them cannot be reused by later walks
@@ -502,15 +502,15 @@ void Walker::keep(Step result) {
   stack.reusable = result == Step::whole && plain_end_ ? walk_.count - unplain_ : 0;
 }
 
-void walk_from(NativeWalk* walk, const Registers& start) {
-  Walker walker(walk, start, true);
+void walk_from(NativeWalk* walk, const Registers& start, bool return_address) {
+  Walker walker(walk, start, true, return_address);
   const Step result = walker.run();
   uint64_t* dead_end = &dead_ends[walker.pc() / 2 % kDeadEnds];
   if (result != Step::astray || load_relaxed(dead_end) == walker.pc()) {
     return walker.keep(result);
   }
   __builtin_memset(walk->memory->near, 0, sizeof(walk->memory->near));
-  Walker again(walk, start, false);
+  Walker again(walk, start, false, return_address);
   const Step second = again.run();
   if (second == Step::astray) {
     store_relaxed(&dead_ends[again.pc() / 2 % kDeadEnds], again.pc());
@@ -525,7 +525,18 @@ void walk_from(NativeWalk* walk, const Registers& start) {
 __attribute__((noinline)) void walk_native(NativeWalk* walk) {
   const auto frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   const uint64_t cfa = frame + GPUPROF_CFA_OF_FRAME_POINTER;
-  walk_from(walk, {word_at(return_address_at(cfa)), cfa, word_at(frame)});
+  walk_from(walk, {word_at(return_address_at(cfa)), cfa, word_at(frame)}, true);
+}
+
+void walk_interrupted(NativeWalk* walk, const void* context) {
+  const auto registers = reinterpret_cast<uint64_t>(context);
+  walk_from(walk,
+            {word_at(registers + GPUPROF_SIGNAL_PC), interrupted_sp(context), word_at(registers + GPUPROF_SIGNAL_FP)},
+            false);
+}
+
+uint64_t interrupted_sp(const void* context) {
+  return word_at(reinterpret_cast<uint64_t>(context) + GPUPROF_SIGNAL_SP);
 }
 
 void reset_native_walk() {

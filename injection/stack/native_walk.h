@@ -73,6 +73,11 @@ struct NativeWalk {
 // Walks from the caller of this function. Fills in all but `capacity`, `memory` and `own`.
 void walk_native(NativeWalk* walk);
 
+// Walks from the code that a signal has interrupted. `context` is the third argument of the signal handler.
+void walk_interrupted(NativeWalk* walk, const void* context);
+// Returns the value of sp in that code.
+uint64_t interrupted_sp(const void* context);
+
 // Resets module data in a forked child, because at the fork another thread may have been changing it.
 void reset_native_walk();
 

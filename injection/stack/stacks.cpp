@@ -10,6 +10,7 @@
 #include "ipc/ring.h"
 #include "python/python.h"
 #include "python/python_code.h"
+#include "python/python_memory.h"
 #include "stack/native_walk.h"
 #include "stack/rule_cache.h"
 #include "stack/stack_merge.h"
@@ -36,6 +37,7 @@ struct alignas(4096) Slot {
   uint32_t python_count;  // number of these frames
   NearCodes near_codes;
   PythonFrame python[2][GPUPROF_STACK_MAX_WORDS];
+  CarefulPieces pieces;
   StackMerge::Run runs[GPUPROF_STACK_MAX_WORDS];
   uint64_t words[GPUPROF_STACK_MAX_WORDS + GPUPROF_STACK_MAX_MODULES];  // buffer for a stack that is sent
 };
@@ -44,6 +46,9 @@ struct alignas(4096) Slot {
 // recorder has. If a set is full, a new id replaces an older one; the stack of the older one may then be sent again.
 struct Memory {
   Slot slots[kSlots];
+  // Slots for take_interrupted_stack(). Such a walk may interrupt another walk of its thread at any instruction, so it
+  // must not use what that walk keeps in its slot, even before that slot is claimed.
+  Slot handler_slots[kSlots];
   uint64_t sent[1U << kSetsLog2][kWays];
   // Bit i is set if ring i has a description of the module. The upper 16 bits are the epoch.
   uint32_t described_rings[WalkMemory::kMaxModules];
@@ -67,13 +72,17 @@ bool is_abandoned(const Slot& slot, uint32_t holder, const ThreadState& thread, 
 
 // Claims a slot. If a signal handler interrupts a walk and launches, its thread gets a second slot.
 Slot* claim_slot(Memory* all, const ThreadState& thread, uint64_t sp) {
+  if (all == nullptr) {
+    return nullptr;
+  }
   Slot* claimed = nullptr;
-  for (uint32_t i = 0; all != nullptr && claimed == nullptr && i < kSlots; ++i) {
-    Slot& slot = all->slots[(thread.tid + i) % kSlots];
+  Slot(&slots)[kSlots] = thread.in_handler != 0 ? all->handler_slots : all->slots;
+  for (uint32_t i = 0; claimed == nullptr && i < kSlots; ++i) {
+    Slot& slot = slots[(thread.tid + i) % kSlots];
     claimed = load_relaxed(&slot.busy) == 0 && swap_if(&slot.busy, 0, thread.tid) ? &slot : nullptr;
   }
-  for (uint32_t i = 0; all != nullptr && claimed == nullptr && i < kSlots; ++i) {
-    Slot& slot = all->slots[i];
+  for (uint32_t i = 0; claimed == nullptr && i < kSlots; ++i) {
+    Slot& slot = slots[i];
     const uint32_t holder = load_acquire(&slot.busy);
     const bool free = holder == 0 || is_abandoned(slot, holder, thread, sp);
     claimed = free && swap_if(&slot.busy, holder, thread.tid) ? &slot : nullptr;
@@ -119,8 +128,8 @@ void note_described(Memory& all, const Slot& slot, uint32_t index, uint32_t bit)
 }
 
 // Sends a description of a module in the stack's ring, because the recorder may read the process's mappings too late.
-bool describe_module_once(gpuprof_segment* segment, Memory& all, Slot& slot, uint32_t index) {
-  const uint32_t ring = 1U << (thread_state().ring_plus_one - 1);
+bool describe_module_once(gpuprof_segment* segment, ThreadState& thread, Memory& all, Slot& slot, uint32_t index) {
+  const uint32_t ring = 1U << (thread.ring_plus_one - 1);
   if ((described_in(all, slot, index) & (ring | kNotDescribable)) != 0) {
     return true;
   }
@@ -132,7 +141,7 @@ bool describe_module_once(gpuprof_segment* segment, Memory& all, Slot& slot, uin
   if (describe_known_module(index, record, path)) {
     record->header.type = GPUPROF_RECORD_MODULE;
     record->module = index;
-    if (!write_record(segment, &record->header, sizeof(gpuprof_module), path, record->path_bytes, false)) {
+    if (!write_record(segment, thread, &record->header, sizeof(gpuprof_module), path, record->path_bytes, false)) {
       return false;
     }
     done = ring;
@@ -148,8 +157,8 @@ uint64_t inside_of(const NativeFrame& frame) {
 }
 
 // Collects the numbers of a stack's modules and describes the modules. Returns false if this failed.
-bool describe_modules_once(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeWalk& native,
-                           uint64_t* numbers, uint32_t* count) {
+bool describe_modules_once(gpuprof_segment* segment, ThreadState& thread, Memory& all, Slot& slot,
+                           const NativeWalk& native, uint64_t* numbers, uint32_t* count) {
   uint32_t last = 0;
   const NativeFrame* const frames = slot.memory.stack.frames;
   for (uint32_t i = native.count; i > 0 && *count < GPUPROF_STACK_MAX_MODULES; --i) {
@@ -162,7 +171,7 @@ bool describe_modules_once(gpuprof_segment* segment, Memory& all, Slot& slot, co
     if (known) {
       continue;
     }
-    if (!describe_module_once(segment, all, slot, index)) {
+    if (!describe_module_once(segment, thread, all, slot, index)) {
       return false;
     }
     if ((described_in(all, slot, index) & kNotDescribable) == 0) {
@@ -201,15 +210,20 @@ uint32_t common_frames(const PythonFrame* last, uint32_t last_count, const Pytho
 }
 
 // Returns the flags of the stack.
-uint32_t merge(gpuprof_segment* segment, const void* python, const NativeWalk& native, Slot& slot) {
+uint32_t merge(gpuprof_segment* segment, ThreadState& thread, const void* python, const NativeWalk& native,
+               Slot& slot) {
   PythonFrame* const last = slot.python[slot.python_turn];
   PythonWalk frames = {slot.python[1 - slot.python_turn], GPUPROF_STACK_MAX_WORDS, 0, 0, &slot.near_codes};
   uint32_t flags = native.truncated != 0 ? GPUPROF_STACK_TRUNCATED : 0;
   const gpuprof_python_layout layout = python_layout();
   if (python != nullptr) {
     // Frames that were not walked may include a signal frame.
-    const bool careful = native.in_signal != 0 || native.truncated != 0;
-    walk_python(segment, python, careful, &frames);
+    const bool careful = native.in_signal != 0 || native.truncated != 0 || thread.in_handler != 0;
+    if (careful) {
+      slot.pieces.clear();
+      frames.pieces = &slot.pieces;
+    }
+    walk_python(segment, thread, python, careful, &frames);
   }
   if (frames.truncated != 0) {
     flags |= GPUPROF_STACK_TRUNCATED;
@@ -231,14 +245,14 @@ uint32_t merge(gpuprof_segment* segment, const void* python, const NativeWalk& n
   return flags | (complete ? 0 : GPUPROF_STACK_TRUNCATED);
 }
 
-bool send_stack(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeWalk& native, uint32_t flags,
-                uint64_t id) {
+bool send_stack(gpuprof_segment* segment, ThreadState& thread, Memory& all, Slot& slot, const NativeWalk& native,
+                uint32_t flags, uint64_t id) {
   const uint32_t count = slot.merged.count;
   for (uint32_t i = 0; i < count; ++i) {
     slot.words[i] = slot.merged.words[count - 1 - i];
   }
   uint32_t modules = 0;
-  if (!describe_modules_once(segment, all, slot, native, slot.words + count, &modules)) {
+  if (!describe_modules_once(segment, thread, all, slot, native, slot.words + count, &modules)) {
     return false;
   }
   alignas(gpuprof_stack) uint8_t head[sizeof(gpuprof_stack)] = {};
@@ -248,14 +262,14 @@ bool send_stack(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeW
   record->count = count;
   record->flags = static_cast<uint16_t>(flags);
   record->modules = static_cast<uint16_t>(modules);
-  return write_record(segment, &record->header, sizeof(gpuprof_stack), reinterpret_cast<const char*>(slot.words),
-                      (size_t{count} + modules) * sizeof(uint64_t), false);
+  return write_record(segment, thread, &record->header, sizeof(gpuprof_stack),
+                      reinterpret_cast<const char*>(slot.words), (size_t{count} + modules) * sizeof(uint64_t), false);
 }
 
 // Returns the stack's id, and sends the stack if needed. Different sources, such as parent and child, have different
 // ids.
-uint64_t intern(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeWalk& native, uint32_t flags,
-                bool* sent) {
+uint64_t intern(gpuprof_segment* segment, ThreadState& thread, Memory& all, Slot& slot, const NativeWalk& native,
+                uint32_t flags, bool* sent) {
   uint64_t seed = uint64_t{segment->source_id} << 32U | flags;
   if (load_relaxed(&modules_replaced) != 0) {
     seed ^= hash_replaced(slot.memory, native);
@@ -267,7 +281,7 @@ uint64_t intern(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeW
   const uint64_t key = id ^ slot.epoch * GPUPROF_HASH_MULTIPLIER;
   *sent = was_sent(set, key);
   if (!*sent) {
-    *sent = send_stack(segment, all, slot, native, flags, id);
+    *sent = send_stack(segment, thread, all, slot, native, flags, id);
     if (*sent) {
       note_sent(set, key, &slot.victim);
     }
@@ -277,7 +291,12 @@ uint64_t intern(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeW
 
 }  // namespace
 
-uint64_t take_stack(gpuprof_segment* segment, ThreadState& thread, const void* python) {
+namespace {
+
+// `context`: the registers of the interrupted code, or null to walk from the caller. Inlined, so that gpuprof's frames
+// on the stack do not depend on the kind of walk.
+__attribute__((always_inline)) inline uint64_t take(gpuprof_segment* segment, ThreadState& thread, const void* python,
+                                                    const void* context) {
   Memory* all = map_once(&memory);  // a local copy: a fork in a signal handler resets `memory`
   const auto sp = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   Slot* slot = claim_slot(all, thread, sp);
@@ -287,19 +306,35 @@ uint64_t take_stack(gpuprof_segment* segment, ThreadState& thread, const void* p
     NativeWalk native = {};
     native.capacity = GPUPROF_STACK_MAX_WORDS;
     native.memory = &slot->memory;
-    native.own = own_stack(thread, sp, slot->memory.window, sizeof(slot->memory.window));
+    const uint64_t walked_sp = context != nullptr ? interrupted_sp(context) : sp;
+    native.own = own_stack(thread, walked_sp, slot->memory.window, sizeof(slot->memory.window));
     const bool reusable = slot->merged.reusable != 0;
     // If a signal handler interrupts this function and never returns, the next stack must keep no words.
     slot->merged.reusable = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    walk_native(&native);
+    if (context != nullptr) {
+      walk_interrupted(&native, context);
+    } else {
+      walk_native(&native);
+    }
     native.common = reusable ? native.common : 0;
     if (native.count != 0) {
-      id = intern(segment, *all, *slot, native, merge(segment, python, native, *slot), &sent);
+      id = intern(segment, thread, *all, *slot, native, merge(segment, thread, python, native, *slot), &sent);
     }
     store_release(&slot->busy, 0U);
   }
   return sent ? id : 0;
+}
+
+}  // namespace
+
+uint64_t take_stack(gpuprof_segment* segment, ThreadState& thread, const void* python) {
+  return take(segment, thread, python, nullptr);
+}
+
+uint64_t take_interrupted_stack(gpuprof_segment* segment, ThreadState& thread, const void* python,
+                                const void* context) {
+  return take(segment, thread, python, context);
 }
 
 // Keeps the slots: walks of the previous connection may not have finished.

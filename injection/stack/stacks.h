@@ -13,6 +13,10 @@ namespace gpuprof::injection {
 // or not sent; the caller counts the loss. `python` is this thread's PyThreadState, or null.
 uint64_t take_stack(gpuprof_segment* segment, ThreadState& thread, const void* python);
 
+// Takes the stack of the code that a signal has interrupted. `context` is the third argument of the signal handler,
+// and `thread` a state with ThreadState::in_handler. Takes no lock and allocates no memory.
+uint64_t take_interrupted_stack(gpuprof_segment* segment, ThreadState& thread, const void* python, const void* context);
+
 // Prepares for a new connection, whose recorder has received no stacks.
 void forget_stacks();
 

@@ -67,6 +67,14 @@ std::string record_line(const ProfileInfo& info) {
   return line;
 }
 
+// Leaves out idle time in blocking calls, which needs no samples.
+std::string idle_line(const ProfileInfo& info) {
+  const uint64_t all = info.idle_explained_ns + info.idle_not_sampled_ns;
+  return all == 0 ? ""
+                  : "idle time: " + percent_text(info.idle_not_sampled_ns, all) + " of " + duration_text(all) +
+                        " outside of waits for the GPU is not explained by CPU samples";
+}
+
 std::string sample_line(const ProfileInfo& info) {
   std::string line =
       counted_text(info.samples, "sample") + (info.is_estimate() ? in_windows(info) : " of GPU code") + ":";
@@ -339,10 +347,16 @@ std::string without_lines_text(uint64_t without_lines, uint64_t samples, uint64_
 
 std::vector<std::string> trust_lines(const ProfileInfo& info, TrustLines which) {
   std::vector<std::string> lines;
-  if (info.coverage.empty() || is_clean(info)) {
+  const bool all = which == TrustLines::all;
+  if (info.coverage.empty()) {
     return lines;
   }
-  const bool all = which == TrustLines::all;
+  if (std::string idle = all ? idle_line(info) : ""; !idle.empty()) {
+    lines.push_back(std::move(idle));
+  }
+  if (is_clean(info)) {
+    return lines;
+  }
   const bool launches_missing = info.counted(CoverageCount::failed) > 0 ||
                                 info.counted(CoverageCount::without_record) > 0 ||
                                 info.counted(CoverageCount::unsampled) > 0;

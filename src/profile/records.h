@@ -136,6 +136,8 @@ enum class Op : uint8_t {
   migrate_dtoh,
   failed,   // a call returned an error
   no_work,  // a launch succeeded, but its GPU work was not recorded
+  cpu,      // a thread computed
+  off_cpu,  // a thread did not compute, or it is unknown whether it did; `name` says why
 };
 
 // What the target did, and where in its code. Records of measurements refer to a Work by its id.
@@ -215,6 +217,7 @@ struct Share {
 };
 
 // Time in which a device had no work. It belongs to the next launch, or to a blocking call that delayed that launch.
+// With CPU samples, it belongs to what the thread of the next launch did (Op::cpu, Op::off_cpu or Op::sync).
 struct Idle {
   uint64_t slice = 0;
   DeviceId device{};

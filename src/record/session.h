@@ -24,7 +24,8 @@ enum class StackChoice : uint8_t { best, bpf, inproc, frame_pointers, none };
 struct SessionOptions {
   std::vector<std::string> command;  // empty if `attach_pid` is set
   uint32_t attach_pid = 0;           // pid of the running process to record instead of a command; 0: none
-  std::string output;                // name pattern, see write/output_name.h
+  [[nodiscard]] uint64_t cpu_period_ns() const { return cpu_hz == 0 ? 0 : 1'000'000'000 / cpu_hz; }
+  std::string output;  // name pattern, see write/output_name.h
   // Runs the command as this user; empty: as the recorder's user.
   std::string user;
   // With `user`: keeps all environment variables except those that describe a user, such as HOME.
@@ -35,6 +36,7 @@ struct SessionOptions {
   bool wait_for_children = true;         // after the command ends, wait for its children that use a GPU
   bool timeline = false;
   bool latency = false;
+  uint32_t cpu_hz = 0;  // CPU samples of a thread per second of its CPU time; 0: none
   backend::SamplingOptions sampling;
   bool whole_graphs = false;  // one record for each graph launch
   // Commit of the recorded program; empty: the recorder determines it.

@@ -21,7 +21,8 @@
 #define GPUPROF_PLT_THRESHOLD 11
 #define GPUPROF_PLT_CFA(sp, pc) ((sp) + 8 + (((pc) & (GPUPROF_PLT_ENTRY - 1)) >= GPUPROF_PLT_THRESHOLD ? 8 : 0))
 
-/* Offsets of registers in the kernel's signal frame, relative to sp in the frame of the restorer (__restore_rt). */
+/* Offsets of registers in the kernel's signal frame, relative to sp in the frame of the restorer (__restore_rt). There
+ * begins the context that a signal handler gets. */
 #define GPUPROF_SIGNAL_FP 120
 #define GPUPROF_SIGNAL_SP 160
 #define GPUPROF_SIGNAL_PC 168

@@ -27,7 +27,7 @@
 #endif
 
 #define GPUPROF_WIRE_MAGIC 0x46525047u /* "GPRF" */
-#define GPUPROF_WIRE_VERSION 9u
+#define GPUPROF_WIRE_VERSION 10u
 
 /* Environment variables of the target. */
 #define GPUPROF_ENV_SOCKET "GPUPROF_SOCKET" /* abstract socket name, without the leading NUL */
@@ -118,6 +118,7 @@ GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_welcome) == 24, "welcome layout");
  * */
 #define GPUPROF_OPTION_CODE_ONLY 256u
 #define GPUPROF_OPTION_WINDOWS 512u    /* GPUPROF_CONTROL_ENABLED changes often, so look at it every few milliseconds */
+#define GPUPROF_OPTION_CPU 1024u       /* with GPUPROF_OPTION_STACKS: sample what threads compute (HOST_OP) */
 #define GPUPROF_OPTION_ALL_KERNELS 64u /* treat all kernels as chosen, and ignore gpuprof_segment.chosen */
 
 #define GPUPROF_ALL_STACKS 65536u /* value of gpuprof_segment.stack_share for a stack at every launch */
@@ -195,7 +196,8 @@ struct gpuprof_segment {
   uint32_t exact_every; /* with GPUPROF_OPTION_EXACT: sample every n-th launch of each chosen kernel */
   /* With GPUPROF_OPTION_EXACT: the maximum share of time to spend on sampled launches, in 1/65536. */
   uint32_t exact_share;
-  uint64_t pad2[15];
+  uint64_t cpu_period_ns; /* with GPUPROF_OPTION_CPU: CPU time of a thread between two samples */
+  uint64_t pad2[14];
   struct gpuprof_ring rings[GPUPROF_RING_COUNT];
   /* The kernels that the user chose, one bit per name id. When the recorder learns a name, it first writes the bit in
    * `chosen`, then, with release order, the bit in `decided`. */
@@ -267,12 +269,14 @@ struct gpuprof_device {
   uint32_t pad;
 };
 
-/* Bits of correlation ids. The vendor's ids of launches are below 2^61. Other calls that need a stack use the same
+/* Bits of correlation ids. The vendor's ids of calls are below 2^60. Other calls that need a stack use the same
  * probe. Their ids have one of these bits, and are counted separately. */
 #define GPUPROF_CORRELATION_HOST (1ull << 63) /* a call that waits, allocates or frees (HOST_OP) */
 #define GPUPROF_CORRELATION_NODE (1ull << 62) /* the creation of a graph node; the other bits are the node's id */
 /* Only in a GPU_OP whose launch is unknown. The low 32 bits are the id of the executable graph (see GRAPH_LAUNCH). */
 #define GPUPROF_CORRELATION_EXEC (1ull << 61)
+/* With GPUPROF_CORRELATION_HOST: not a call, but a sample of what a thread computed. */
+#define GPUPROF_CORRELATION_CPU (1ull << 60)
 
 enum gpuprof_op {
   GPUPROF_OP_KERNEL = 0,
@@ -400,7 +404,8 @@ enum gpuprof_host_op_kind {
   GPUPROF_HOST_MIGRATE_HTOD = 5, /* unified memory: pages were moved */
   GPUPROF_HOST_MIGRATE_DTOH = 6,
   GPUPROF_HOST_FAILED = 7, /* a call returned an error; `correlation` may be that of a launch; no duration */
-  GPUPROF_HOST_OPS = 8
+  GPUPROF_HOST_CPU = 8,    /* the thread computed for this time, which ends at the sample */
+  GPUPROF_HOST_OPS = 9
 };
 
 /* An event that belongs to GPU work but is none. No sum of GPU time includes it. */

@@ -228,6 +228,9 @@ class TreeBuilder {
   LabelId work_leaf(const p::Work& work, FrameClass cls) { return label_of(paths_.work(work, cls)); }
 
   [[nodiscard]] std::string idle_label(const p::Work& work) const {
+    if (work.op == p::Op::cpu || work.op == p::Op::off_cpu) {
+      return work_label(tables_, work);
+    }
     if (p::work_kind(work.op) == p::WorkKind::host) {
       const std::string_view function = tables_.text(work.name);
       return "[idle in " + (function.empty() ? std::string("a blocking call") : std::string(function)) + "]";

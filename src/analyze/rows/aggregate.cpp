@@ -479,6 +479,7 @@ class Aggregator {
       return "the sum of the values in all SHARE and IDLE records up to this one exceeds 64 bits";
     }
     result_.idle_ns = idle;
+    count_explained(r);
     if (is_outside(r.slice)) {
       outside_.idle_ns += r.ns;
       return std::nullopt;
@@ -497,7 +498,16 @@ class Aggregator {
     return std::nullopt;
   }
 
-  // No other sum depends on durations. So counts are clamped instead of rejected, and counts of other works are ignored.
+  void count_explained(const p::Idle& r) {
+    const p::Work* const work = result_.tables.work(r.work);
+    if (work != nullptr && (work->op == p::Op::cpu || work->op == p::Op::off_cpu)) {
+      const bool is_explained = work->op == p::Op::cpu || index(work->name) != 0;
+      (is_explained ? result_.info.idle_explained_ns : result_.info.idle_not_sampled_ns) += r.ns;
+    }
+  }
+
+  // No other sum depends on durations. So counts are clamped instead of rejected, and counts of other works are
+  // ignored.
   Reason keep(const p::Duration& r) {
     const uint32_t position = result_.tables.position(r.work);
     if (!options_.durations || is_outside(r.slice) || position >= rows_of_.size() || rows_of_[position] == kNone) {

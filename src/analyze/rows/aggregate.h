@@ -44,6 +44,9 @@ struct ProfileInfo {
   uint64_t unsampled = 0;   // number of GPU records that have no CPU stack because of --max-overhead
   uint64_t samples = 0;
   uint64_t estimated = 0;  // samples whose attribution was estimated
+  // Idle time that CPU samples explain, and idle time that they do not explain. Both are 0 without CPU samples.
+  uint64_t idle_explained_ns = 0;
+  uint64_t idle_not_sampled_ns = 0;
   // CPU stack coverage of GPU records. If no GPU records exist and none were lost, coverage of launches. Without
   // launches, coverage of samples.
   profile::WorkCoverage covered;

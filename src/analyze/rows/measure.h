@@ -10,8 +10,9 @@ namespace gpuprof::analyze {
 // What a report or picture measures. `gpu`: GPU time, records and bytes, or sample counts if the profile has nothing
 // else. `busy`, `exclusive`: the device's time from SHARE lines. `samples`: sample counts. `idle`: idle time. `wait`:
 // time and number of calls that wait for the GPU. `alloc`: number and bytes of allocations. `failed`: number of calls
-// that returned an error. `no_work`: number of launches whose GPU work was not recorded.
-enum class Measure : uint8_t { gpu, busy, exclusive, samples, idle, wait, alloc, failed, no_work };
+// that returned an error. `no_work`: number of launches whose GPU work was not recorded. `cpu`: time in which threads
+// computed.
+enum class Measure : uint8_t { gpu, busy, exclusive, samples, idle, wait, alloc, failed, no_work, cpu };
 
 // Returns the operation of the HOST lines that the measure sums; nullopt for measures of a device.
 constexpr std::optional<profile::Op> host_op(Measure measure) {
@@ -24,6 +25,8 @@ constexpr std::optional<profile::Op> host_op(Measure measure) {
       return profile::Op::failed;
     case Measure::no_work:
       return profile::Op::no_work;
+    case Measure::cpu:
+      return profile::Op::cpu;
     default:
       return std::nullopt;
   }

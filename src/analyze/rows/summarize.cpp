@@ -398,6 +398,7 @@ class Summarizer {
           counted_tables(rows_.tables, options_.kernel ? &*options_.kernel : nullptr, options_.limits.others);
     }
     sum_host();
+    sum_idle();
     summary_.devices = device_lines(rows_);
     summary_.trimmed = texts_->view().trimmed();
     return std::move(summary_);
@@ -570,6 +571,51 @@ class Summarizer {
     }
   }
 
+  // Sums idle time by what the launching threads did. Does nothing without CPU samples. Ignores the patterns, as
+  // Summary::devices does.
+  void sum_idle() {
+    std::map<std::string, uint64_t> causes;
+    LaunchSums on_cpu;
+    uint64_t on_cpu_ns = 0;
+    bool is_sampled = false;
+    for (const IdleRow& row : rows_.idle) {
+      const p::Work* const work = rows_.tables.work(row.work);
+      const p::Op op = work == nullptr ? p::Op::other : work->op;
+      is_sampled = is_sampled || op == p::Op::cpu || op == p::Op::off_cpu;
+      if (op == p::Op::cpu) {
+        on_cpu.add(*work, {.ns = row.ns});
+        on_cpu_ns += row.ns;
+      } else {
+        causes[work == nullptr ? "nothing launched any more" : idle_cause(*work)] += row.ns;
+      }
+    }
+    if (!is_sampled) {
+      return;
+    }
+    const FunctionTable functions = function_table(on_cpu, texts_->view());
+    for (const FunctionLine& line : functions.lines) {
+      const std::string file = line.file.empty() ? "" : " (" + std::string(line.file) + ")";
+      causes["on CPU in " + std::string(line.name) + file] += line.direct.ns;
+    }
+    causes["on CPU, without a stack"] += on_cpu_ns - functions.with_stack.ns;
+    for (const auto& [what, ns] : causes) {
+      if (ns > 0) {
+        summary_.idle_causes.push_back({what, ns});
+        summary_.idle_ns += ns;
+      }
+    }
+    std::stable_sort(summary_.idle_causes.begin(), summary_.idle_causes.end(),
+                     [](const IdleCause& a, const IdleCause& b) { return a.ns > b.ns; });
+  }
+
+  [[nodiscard]] std::string idle_cause(const p::Work& work) const {
+    const std::string_view name = rows_.tables.text(work.name);
+    if (work.op == p::Op::off_cpu) {
+      return name.empty() ? "not sampled" : std::string(name);
+    }
+    return (p::work_kind(work.op) == p::WorkKind::host ? "in " : "before ") + std::string(name);
+  }
+
   void sum_host() {
     WorkSums work;
     PathSums waits;
@@ -584,6 +630,9 @@ class Summarizer {
       if (of.op == p::Op::failed || of.op == p::Op::no_work) {
         (of.op == p::Op::failed ? failures : without_work)[path_key(of, *texts_)].add(row, 0);
         continue;
+      }
+      if (of.op == p::Op::cpu || of.op == p::Op::off_cpu) {
+        continue;  // not a call: a time of a thread
       }
       work[texts_->work_label(of)].add(row, 0);
       if (of.op == p::Op::sync) {

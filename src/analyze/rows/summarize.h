@@ -75,6 +75,13 @@ struct DeviceLine {
   bool lacks_work = false;
 };
 
+// Idle time of devices, and what the thread that launched the next work did in it: "on CPU in fetch (loader.py)",
+// "sleeps".
+struct IdleCause {
+  std::string what;
+  uint64_t ns = 0;
+};
+
 // All work with one value of a dimension: "rank 3".
 struct GroupLine {
   std::string name;
@@ -131,6 +138,9 @@ struct Summary {
   std::vector<FunctionLine> functions;
   Weight with_stack;                // work with at least one function in its stacks
   std::vector<DeviceLine> devices;  // devices with work, in the order of the profile
+  // The idle time of all devices by its causes, longest first, and its sum. Only with CPU samples.
+  std::vector<IdleCause> idle_causes;
+  uint64_t idle_ns = 0;
   std::vector<GroupLine> groups;
   std::vector<GroupLine> ranks;  // busiest first; only if the profile has several ranks
   GraphSummary graphs;

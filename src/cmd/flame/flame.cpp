@@ -76,8 +76,10 @@ class Flame : public Command {
                        "--weight", "--leaf", "--by", "--root", "--hide", "--no-lines"});
     app.footer(
         "Weights: sum is GPU time. Of work that overlaps, busy gives the device's time to what started first, and "
-        "exclusive shares it. idle is device time without work, wait the time of calls that wait for a GPU. count, "
-        "samples, bytes copied, bytes allocated (alloc), failed calls and launches whose work was lost (no-work) are "
+        "exclusive shares it. idle is device time without work, wait the time of calls that wait for a GPU, "
+        "cpu the CPU time of threads (record --cpu). count, "
+        "samples, bytes copied, bytes allocated (alloc), calls that failed (failed) and launches whose work was lost "
+        "(no-work) are "
         "numbers.");
     app_ = &app;
   }
@@ -139,13 +141,15 @@ class Flame : public Command {
 
   void declare_weight(CLI::App& app) {
     std::vector<std::string> words;
-    std::string shown;  // without `time`, the other word for `sum`: the line must fit a terminal
+    // The line must fit a terminal. So it leaves out `time`, the other word for `sum`, and those that the footer names.
+    std::string shown;
     for (const WeightWord& weight : kWeights) {
       words.emplace_back(weight.word);
-      if (words.back() != "time") {
-        shown.append(shown.empty() ? "" : "|").append(weight.word);
+      if (words.back() != "time" && words.back() != "failed" && words.back() != "no-work") {
+        shown.append(weight.word).append("|");
       }
     }
+    shown += "...";
     expect_one_of(app.add_option("--weight", weight_, "what the width of a frame measures (default: sum)"), words)
         ->type_name(shown);
   }

@@ -22,7 +22,7 @@ struct WeightWord {
 };
 inline constexpr const char* kGraph = "GPU flame graph";
 inline constexpr const char* kTime = "GPU time";
-inline constexpr std::array<WeightWord, 12> kWeights = {{
+inline constexpr std::array<WeightWord, 13> kWeights = {{
     {"sum", analyze::Measure::gpu, output::WeightKind::time, kGraph, "GPU work over time", kTime, "launch"},
     {"time", analyze::Measure::gpu, output::WeightKind::time, kGraph, "GPU work over time", kTime, "launch"},
     {"busy", analyze::Measure::busy, output::WeightKind::time, kGraph, "Busy GPU time, over time",
@@ -44,6 +44,8 @@ inline constexpr std::array<WeightWord, 12> kWeights = {{
      "time", "call", "failed call"},
     {"no-work", analyze::Measure::no_work, output::WeightKind::count, "Launches without GPU work",
      "Launches without GPU work, over time", "time", "launch", "launch without GPU work"},
+    {"cpu", analyze::Measure::cpu, output::WeightKind::time, "CPU time", "CPU time, over time",
+     "time in which threads computed", "sample", "CPU time"},
 }};
 
 inline const WeightWord& weight_of(const std::string& word) {

@@ -13,6 +13,7 @@
 #include "backend/backend.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
+#include "base/text/numbers.h"
 #include "base/text/pattern.h"
 #include "base/text/shell.h"
 #include "cmd/command.h"
@@ -146,6 +147,10 @@ class Record final : public Command {
                         10 * kMsNs, 86'400 * kRecordSecondNs);
     app.add_flag("--timeline", options_.timeline, "also store each event with its times; makes the profile larger");
     app.add_flag("--top", top_, "show a live view of the kernels and call paths with most GPU time");
+    expect_number(app.add_flag("--cpu{99}", options_.cpu_hz,
+                               "sample what threads compute, N times per second of CPU time (default: 99)"),
+                  1, 1000)
+        ->type_name("N");
     app.add_flag("--latency", options_.latency,
                  "also record histograms of launch latency: from API call to kernel start");
     expect_one_of(app.add_flag("--pc-sampling{continuous},--stalls{continuous}", sampling_,
@@ -243,9 +248,27 @@ class Record final : public Command {
     options_.whole_graphs = graphs_ == "whole";
     options_.sampling.samples = !sampling_.empty();
     options_.sampling.exact = sampling_ == "exact";
+    RETURN_IF_ERROR(check_cpu());
     RETURN_IF_ERROR(take_exact());
     RETURN_IF_ERROR(take_last());
     return check_sampling();
+  }
+
+  Status check_cpu() const {
+    if (options_.cpu_hz == 0) {
+      return {};
+    }
+    if (options_.stacks != record::StackChoice::best && options_.stacks != record::StackChoice::inproc) {
+      return Error{"record: --cpu with --stacks=" + stacks_, "CPU samples need --stacks=inproc, the default",
+                   kExitUsage};
+    }
+    for (const char* const other : {"--sass-metrics", "--max-overhead"}) {
+      if (app_->count(other) > 0) {
+        return Error{"record: --cpu cannot be combined with " + std::string(other),
+                     "it has no complete GPU times, which CPU samples explain; leave one of them out", kExitUsage};
+      }
+    }
+    return {};
   }
 
   // Lines without a time describe the complete recording, so they cannot be in a file of a part of it.

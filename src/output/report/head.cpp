@@ -122,6 +122,27 @@ void print_devices(const std::vector<DeviceLine>& devices, Page& page) {
   }
 }
 
+// Prints why the devices were idle: "while idle: 49.0% on CPU in fetch (loader.py), 32.0% sleeps, 1.0% not sampled".
+void print_idle_causes(const Summary& summary, Page& page) {
+  constexpr size_t kShown = 5;
+  constexpr size_t kName = 60;
+  std::string text;
+  for (size_t i = 0; i < summary.idle_causes.size(); ++i) {
+    const analyze::IdleCause& cause = summary.idle_causes[i];
+    if (!page.full() && i >= kShown && cause.what != "not sampled") {
+      continue;
+    }
+    const std::string what = shown_name(shown_ends(cause.what));
+    text.append(text.empty() ? "while idle: " : ", ")
+        .append(percent_text(cause.ns, summary.idle_ns))
+        .append(" ")
+        .append(page.full() ? what : cut_middle(what, kName));
+  }
+  if (!text.empty()) {
+    page.clauses(text, "");
+  }
+}
+
 std::string graphs_line(const Summary& summary) {
   const auto& graphs = summary.graphs;
   if (graphs.weight.count == 0) {
@@ -177,6 +198,7 @@ void print_head(const Summary& summary, Page& page) {
   print_part(summary.info, page);
   print_window(summary, page);
   print_devices(summary.devices, page);
+  print_idle_causes(summary, page);
   print_headline(summary, page);
 }
 

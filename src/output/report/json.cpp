@@ -183,6 +183,14 @@ void put_optional(const Summary& summary, JsonObject& object, TextStream& stream
       stream.checkpoint();
     });
   }
+  if (!summary.idle_causes.empty()) {
+    json_array(summary.idle_causes, object.key("idle_causes"), [&stream](const analyze::IdleCause& cause) {
+      stream.checkpoint();
+      JsonObject one(stream.text());
+      one.text("what", shown_text(cause.what));
+      one.number("ns", cause.ns);
+    });
+  }
   if (summary.graphs.weight.count > 0) {
     object.value("graphs", graphs_json(summary.graphs));
   }

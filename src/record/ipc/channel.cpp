@@ -283,10 +283,11 @@ void Channel::set_up(std::string_view backend, Source& source) const {
       (attached ? GPUPROF_OPTION_ATTACHED : 0u) | (options.stacks ? GPUPROF_OPTION_STACKS : 0u) |
       (sampling.samples ? GPUPROF_OPTION_SAMPLES : 0u) | (sampling.counts() ? GPUPROF_OPTION_COUNTS : 0u) |
       (sampling.exact ? GPUPROF_OPTION_EXACT : 0u) | (code_only ? GPUPROF_OPTION_CODE_ONLY : 0u) |
-      (options.duty_cycle ? GPUPROF_OPTION_WINDOWS : 0u) |
+      (options.duty_cycle ? GPUPROF_OPTION_WINDOWS : 0u) | (options.cpu_period_ns != 0 ? GPUPROF_OPTION_CPU : 0u) |
       (sampling.exact && !sampling.chosen ? GPUPROF_OPTION_ALL_KERNELS : 0u);
   segment.options.sampling_period = sampling.period;
   std::memcpy(segment.counted, sampling.counted.data(), std::min(sampling.counted.size(), kMaxCounted));
+  segment.cpu_period_ns = options.cpu_period_ns;
   segment.exact_every = sampling.exact_every;
   segment.exact_share =
       static_cast<uint32_t>((options.max_overhead > 0 ? options.max_overhead : kExactPercent) * kWholeShare / 100);

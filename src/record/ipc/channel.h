@@ -39,6 +39,7 @@ struct ChannelOptions {
   bool calls = false;   // targets send CALL and SPAN records
   // Targets send the times at which work was queued and submitted.
   bool latency = false;
+  uint64_t cpu_period_ns = 0;  // see JoinOptions
   // Targets send one GPU_OP per graph launch instead of one per node.
   bool whole_graphs = false;
   bool attached = false;

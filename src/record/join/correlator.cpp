@@ -131,6 +131,9 @@ void Correlator::add_launch(backend::SourceId source, uint64_t correlation, cons
 
 void Correlator::on_launch(backend::SourceId id, const backend::LaunchCall& launch) {
   with(id, [&](const Source& source) {
+    if (join_.options.cpu_period_ns != 0 && Launches::is_launch(launch.correlation)) {
+      thread_states_.on_launch({source.pid, launch.tid}, id, producers_.names().intern(launch.thread));
+    }
     add_launch(id, launch.correlation,
                {.stack = stacks_.of_source(source, launch.stack, Launches::is_launch(launch.correlation)),
                 .time_ns = join_.clamped_call_time(launch.time_ns),
@@ -213,8 +216,33 @@ void Correlator::on_counted_launch(uint32_t function, const LaunchStack& launch)
   ++join_.counters.totals().launches;
 }
 
+// Adds up the times in which the threads that launch do not compute.
+void Correlator::poll_threads() {
+  if (join_.options.cpu_period_ns == 0 || join_.now_ns < next_thread_poll_ns_ || !windows_.is_open()) {
+    return;
+  }
+  next_thread_poll_ns_ = join_.now_ns + join_.options.cpu_period_ns;
+  thread_states_.poll(join_.now_ns, [this](const auto& id, const auto& thread, const OffCpu& time) {
+    with(thread.source, [&](const Source& source) {
+      const WorkEvent event{.site = {.source = source.id, .tid = id.tid, .op = profile::Op::off_cpu, .is_host = true},
+                            .start_ns = join_.now_ns - time.ns,
+                            .end_ns = join_.now_ns,
+                            .within_ns = thread.last.time_ns};
+      WorkKey key{.process = source.process(),
+                  .tid = id.tid,
+                  .thread = thread.name,
+                  .name = producers_.names().intern(time.reason),
+                  .op = profile::Op::off_cpu};
+      if (rows_.admit(event)) {
+        rows_.add(event, key, rows_.intern(key), source.pid, 0);
+      }
+    });
+  });
+}
+
 void Correlator::end_iteration(bool last) {
   join_.now_ns = join_.options.clock();
+  poll_threads();
   producers_.retry_devices();
   launches_.retry_pending(last);
   work_.retry_pending(last);

@@ -18,6 +18,7 @@
 #include "record/join/launches/attribution.h"
 #include "record/join/launches/launches.h"
 #include "record/join/launches/stacks.h"
+#include "record/join/off_cpu.h"
 #include "record/join/samples/sample_join.h"
 #include "record/join/sums/kernel_times.h"
 #include "record/join/sums/rows.h"
@@ -133,6 +134,7 @@ class Correlator final : public backend::EventSink, public StackSink {
   }
   void add_launch(backend::SourceId source, uint64_t correlation, const PendingLaunch& call);
   void close(const Source& source);
+  void poll_threads();
 
   JoinContext join_;
   Producers producers_;
@@ -145,6 +147,8 @@ class Correlator final : public backend::EventSink, public StackSink {
   WorkJoin work_;
   SampleJoin samples_;
   Timeline timeline_;
+  ThreadStates thread_states_;
+  uint64_t next_thread_poll_ns_ = 0;
 };
 
 }  // namespace gpuprof::record

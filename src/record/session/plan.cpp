@@ -16,6 +16,7 @@ ChannelOptions plan_channel(const SessionOptions& options, const StackSetup& sta
       .enabled = !options.recording.paused && options.recording.delay_ns == 0,
       .calls = options.timeline,
       .latency = options.latency,
+      .cpu_period_ns = options.cpu_period_ns(),
       .whole_graphs = options.whole_graphs,
       .attached = options.attach_pid != 0,
       .max_overhead = options.max_overhead,
@@ -40,6 +41,7 @@ JoinOptions plan_join(const SessionOptions& options, const StackSetup& stacks, c
           .profiler_libraries = ProfilerLibraries::of(backends),
           .timeline = options.timeline,
           .latency = options.latency,
+          .cpu_period_ns = options.cpu_period_ns(),
           .duty_cycle = options.has_duty_cycle(),
           .sampling = options.sampling};
 }

@@ -114,7 +114,7 @@ extern "C" int probe_walk(const char* name, int careful) {
   gpuprof::injection::find_python();
   const void* thread = gpuprof::injection::python_thread();
   PythonWalk walk = {frames, kMaxFrames, 0, 0, &near};
-  gpuprof::injection::walk_python(segment(), thread, careful != 0, &walk);
+  gpuprof::injection::walk_python(segment(), gpuprof::injection::thread_state(), thread, careful != 0, &walk);
   drain();
   std::string text;
   for (uint32_t i = 0; i < walk.count; ++i) {
@@ -136,7 +136,8 @@ extern "C" void probe_repeat(int rounds) {
   static PythonFrame frames[kMaxFrames];
   for (int i = 0; i < rounds; ++i) {
     PythonWalk walk = {frames, kMaxFrames, 0, 0, &near};
-    gpuprof::injection::walk_python(segment(), gpuprof::injection::python_thread(), false, &walk);
+    gpuprof::injection::walk_python(segment(), gpuprof::injection::thread_state(), gpuprof::injection::python_thread(),
+                                    false, &walk);
   }
 }
 

@@ -90,7 +90,7 @@ Recording record_windows(uint64_t seed, uint64_t weight, uint64_t length_ns) {
   }
   std::string& text = made.profile;
   text =
-      "GPUPROF;3.4\nMETA;start_ns;0\nMETA;interval_ns;1000000000\nMETA;budget.max_overhead_percent;2\n"
+      "GPUPROF;3.5\nMETA;start_ns;0\nMETA;interval_ns;1000000000\nMETA;budget.max_overhead_percent;2\n"
       "STRING;1;a\nSTRING;2;b\nSTRING;3;c\nSTRING;4;d\nPROCESS;1;7;1;0;1;0;0;0\n";
   for (size_t kernel = 0; kernel < kKernels; ++kernel) {
     const std::string id = std::to_string(kernel + 1);

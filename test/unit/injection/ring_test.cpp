@@ -71,6 +71,31 @@ TEST_CASE("records that do not fit are dropped and counted quickly if nothing is
   CHECK(source.ops.size() + source.lost[GPUPROF_LOSS_RING_FULL] == ops);
 }
 
+TEST_CASE("a signal handler does not wait for a ring whose lock the interrupted thread holds") {
+  const Source source = record_one({}, [] {
+    gpuprof_segment* segment = injection::open_segment();
+    injection::ThreadState handler = {};
+    handler.in_handler = 1;
+    gpuprof_ring& ring = injection::ring_of(segment, handler);
+    gpuprof_host_op record = {};
+    record.header.type = GPUPROF_RECORD_HOST_OP;
+    const auto write = [&] {
+      return injection::write_record(segment, handler, &record.header, sizeof(record), nullptr, 0, false);
+    };
+    uint64_t fastest = UINT64_MAX;  // of several tries, because the thread may be descheduled
+    bool written = false;
+    injection::store_relaxed(&ring.lock, 1U);
+    for (int i = 0; i < 10; ++i) {
+      const uint64_t begin = injection::now_ns();
+      written = write() || written;
+      fastest = std::min(fastest, injection::now_ns() - begin);
+    }
+    injection::unlock(&ring.lock);
+    return !written && fastest < injection::kLockWaitNs / 10 && write() ? 0 : 1;
+  });
+  CHECK(source.lost[GPUPROF_LOSS_DETAIL] == 10);
+}
+
 TEST_CASE("a burst of GPU work leaves space for the records of launches") {
   constexpr uint64_t kOps = GPUPROF_RING_COUNT * GPUPROF_RING_BYTES / sizeof(gpuprof_gpu_op);
   constexpr uint64_t kLaunches = 10000;

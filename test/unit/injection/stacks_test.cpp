@@ -13,6 +13,7 @@
 
 #include "base/monotonic_clock.h"
 #include "catch.h"
+#include "ipc/process_state.h"
 #include "recorded.h"
 #include "runtime/launch.h"
 #include "runtime/lifecycle.h"
@@ -230,6 +231,94 @@ TEST_CASE("a launch in a signal handler that interrupts another launch has its o
     truncated += stack.flags != 0 ? 1 : 0;
   }
   CHECK(truncated == 0);
+}
+
+namespace {
+
+constexpr uint64_t kDepths = 40;
+std::atomic<bool> sampled_enough{false};
+std::atomic<uint64_t> handlers{0};  // number of calls of take_sample() that have ended
+volatile sig_atomic_t in_launch = 0;
+volatile sig_atomic_t samples = 0;  // number of stacks that they sent while in_launch was 1
+
+// Takes the interrupted stack, as the handler of CPU samples does.
+void take_sample(int /*signal*/, siginfo_t* /*info*/, void* context) {
+  static injection::ThreadState state;
+  state.in_handler = 1;
+  state.tid = static_cast<uint32_t>(gettid());
+  const uint64_t id = injection::take_interrupted_stack(injection::open_segment(), state, nullptr, context);
+  samples = samples + (id != 0 ? in_launch : 0);
+  ++handlers;
+}
+
+// Returns the words that called launch_at(). Returns no words unless launch_at() is on the stack.
+std::vector<uint64_t> outside_of_launch_at(const gpuprof::test::StackRecord& stack) {
+  const auto function = reinterpret_cast<uint64_t>(launch_at);
+  const auto inside = std::find_if(stack.words.rbegin(), stack.words.rend(),
+                                   [&](uint64_t word) { return (word & GPUPROF_WORD_ADDRESS) - function < 200; });
+  return inside == stack.words.rend() ? std::vector<uint64_t>()
+                                      : std::vector<uint64_t>(inside.base(), stack.words.end());
+}
+
+}  // namespace
+
+TEST_CASE("a sample that interrupts the walk of a launch changes neither stack") {
+  constexpr int kSamples = 20000;
+  constexpr uint64_t kLongestNs = 3'000'000'000;
+  const Source source = record_one(with_stacks(), [] {
+    struct sigaction action = {};
+    action.sa_sigaction = take_sample;
+    action.sa_flags = SA_SIGINFO | SA_RESTART;
+    sigfillset(&action.sa_mask);
+    sigaction(SIGUSR1, &action, nullptr);
+    const pthread_t launching = pthread_self();
+    std::thread sender([&] {
+      for (uint64_t sent = 0; !sampled_enough; ++sent) {
+        pthread_kill(launching, SIGUSR1);
+        while (handlers == sent) {
+          std::this_thread::yield();
+        }
+        // Without a pause between the signals, the launches would not go on.
+        for (uint64_t i = 0; i < sent * 37 % 3000; ++i) {
+          __asm__ volatile("" ::: "memory");
+        }
+      }
+    });
+    uint64_t i = 0;
+    const uint64_t begin = injection::now_ns();
+    // On a busy machine, the sender gets little time.
+    for (; samples < kSamples && injection::now_ns() - begin < kLongestNs; ++i) {
+      if (i % 4096 == 0) {
+        wait_until_read();
+      }
+      in_launch = 1;
+      launch_at(static_cast<int>(i * 7 % kDepths), i + 1);
+      in_launch = 0;
+    }
+    sampled_enough = true;
+    sender.join();
+    injection::finish();
+    return i >= kDepths ? 0 : 1;
+  });
+  std::map<uint64_t, std::set<uint64_t>> of_depth;
+  std::set<std::vector<uint64_t>> outer;
+  for (const gpuprof_launch& launch : source.launch_records) {
+    of_depth[(launch.correlation - 1) * 7 % kDepths].insert(launch.stack);
+  }
+  REQUIRE(of_depth.size() == kDepths);
+  const size_t base = source.stacks.at(*of_depth[0].begin()).words.size();
+  for (const auto& [depth, ids] : of_depth) {
+    REQUIRE(ids.size() == 1);
+    REQUIRE(source.stacks.at(*ids.begin()).words.size() == base + depth);
+  }
+  CHECK(source.stacks.size() > kDepths);  // otherwise no sample interrupted a launch
+  for (const auto& [id, stack] : source.stacks) {
+    CHECK(stack.flags == 0);
+    if (const auto words = outside_of_launch_at(stack); !words.empty()) {
+      outer.insert(words);
+    }
+  }
+  CHECK(outer.size() == 1);
 }
 
 TEST_CASE("a forked child sends its own stacks") {

@@ -107,7 +107,7 @@ TEST_CASE("the stack of an event is that of the flame graph") {
 TEST_CASE("a trace scales failed calls and the coverage of an estimate by process, as other outputs do") {
   // Process 1 made twice as many launches as its windows stand for. Process 2 was recorded completely.
   const std::string text =
-      "GPUPROF;3.4\nSTRING;1;cuLaunchKernel: error\nPROCESS;1;7;0;0;0;0;0;0\nPROCESS;2;8;0;0;0;0;0;0\n"
+      "GPUPROF;3.5\nSTRING;1;cuLaunchKernel: error\nPROCESS;1;7;0;0;0;0;0;0\nPROCESS;2;8;0;0;0;0;0;0\n"
       "WORK;1;1;7;0;0;0;0;0;0;0;kernel;1;0\nWORK;2;1;7;0;0;0;0;0;0;0;failed;1;0\n"
       "WORK;3;2;8;0;0;0;0;0;0;0;failed;1;0\nGPU;0;1;10;100;10;10;1000;0;0\nHOST;0;2;30;0;0;0;0\nHOST;0;3;5;0;0;0;0\n"
       "EVENT;1;1;10;20;0;0;0\nLOSS;1;ring_full;1\nWINDOW;10;20;10\n"

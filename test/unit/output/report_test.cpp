@@ -145,7 +145,7 @@ TEST_CASE("the busy time of ranks that share a device is not shown, and that of 
 
 TEST_CASE("a merged profile says which processes are estimated, and has no busy time that lacks their work") {
   const std::string text =
-      "GPUPROF;3.4\nMETA;recording;0123456789abcdef0123456789abcdef\nMETA;recording;123456789abcdef0123456789abcdef0\n"
+      "GPUPROF;3.5\nMETA;recording;0123456789abcdef0123456789abcdef\nMETA;recording;123456789abcdef0123456789abcdef0\n"
       "META;start_ns;1000\nMETA;interval_ns;100\nSTRING;1;0\nSTRING;2;1\nSTRING;3;opencl\nSTRING;4;host\n"
       "PROCESS;1;7;0;0;0;4;1;0\nDEVICE;1;3;0;3;4\nDEVICE;2;3;1;3;4\n"
       "WORK;1;1;7;0;0;0;0;0;1;0;kernel;1;0\nGPU;0;1;1;30;30;30;900;0;0\n"
@@ -167,7 +167,7 @@ TEST_CASE("a merged profile says which processes are estimated, and has no busy 
 
 TEST_CASE("the average of an estimate is at most its maximum, and at least its minimum") {
   const analyze::Aggregate rows = read_all(
-      "GPUPROF;3.4\nSTRING;1;kernel\nPROCESS;1;7;0;0;0;0;0;0\nWORK;1;1;7;0;0;0;0;0;0;0;kernel;1;0\n"
+      "GPUPROF;3.5\nSTRING;1;kernel\nPROCESS;1;7;0;0;0;0;0;0\nWORK;1;1;7;0;0;0;0;0;0;0;kernel;1;0\n"
       "WINDOW;1000;1025\nWINDOW;1100;1125;2\nGPU;0;1;1;100;100;100;10000;0;0\n"
       "COVERAGE;1;represented;14\nCOVERAGE;1;weighted;10\n");
   const analyze::Summary summary = analyze::summarize(rows);
@@ -217,7 +217,7 @@ TEST_CASE("a merged profile says how many of its recordings are only a part of t
 }
 
 TEST_CASE("a merged profile of rotated files says which time of the recording is missing") {
-  const std::string head = "GPUPROF;3.4\nSTRING;1;kernel\nPROCESS;1;7;0;0;0;0;0;0\n";
+  const std::string head = "GPUPROF;3.5\nSTRING;1;kernel\nPROCESS;1;7;0;0;0;0;0;0\n";
   const std::string tail = "WORK;1;1;7;0;0;0;0;0;0;0;kernel;1;0\nGPU;0;1;1;30;30;30;900;0;0\n";
   const std::string id = "0123456789abcdef0123456789abcdef";
   const auto file = [&id](int number, const std::string& time) {

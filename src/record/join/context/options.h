@@ -29,6 +29,9 @@ struct JoinOptions {
   ProfilerLibraries profiler_libraries;
   bool timeline = false;
   bool latency = false;
+  // CPU time of a thread between two samples of what it computes, and the time between two polls of its state.
+  // 0: targets take no CPU samples.
+  uint64_t cpu_period_ns = 0;
   bool duty_cycle = false;  // only work whose call lies in a window counts, with the weight of the window
   backend::SamplingOptions sampling;
   CodeReader* code_reader = nullptr;  // reads GPU code for samples and counts; null: no code is read

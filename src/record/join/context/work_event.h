@@ -39,6 +39,8 @@ struct WorkEvent {
   uint64_t count = 1;
   uint64_t weight = 1;    // the event counts this many times (see DutyCycle); 0: its launch is in no window
   uint64_t slice_ns = 0;  // the event counts in the slice of this time; 0: in that of end_ns
+  // If not 0, the event took place at unknown times between `within_ns` and `end_ns`, for end_ns - start_ns in total.
+  uint64_t within_ns = 0;
   bool more = false;
   bool outside = false;  // true: the launch is outside of --nvtx-range
   // If not 0, the event describes only one kernel of a batch of kernels. This is the id of the kernel's name.

@@ -7,8 +7,8 @@
 namespace gpuprof::record {
 namespace {
 
-// Limit on stored blocking calls per thread. Idle time before the oldest stored call is charged to the next work.
-constexpr size_t kMaxBlocked = 4096;
+// Limit on stored intervals per thread and kind. No stored interval explains older idle time.
+constexpr size_t kMaxBlocked = 65536;
 constexpr size_t kMaxLanes = 16384;
 constexpr size_t kMaxBlockedInAll = 500'000;
 
@@ -32,7 +32,7 @@ size_t Occupancy::SliceWorkHash::operator()(const SliceWork& key) const {
   return hash_of(key.slice ^ join_ids(key.work, key.device));
 }
 
-void Occupancy::add(Device device, Work work, Thread thread, uint64_t start, uint64_t end) {
+void Occupancy::add(Device device, Work work, Thread thread, uint64_t start, uint64_t end, Work otherwise) {
   if (!devices_.contains(device)) {
     devices_[device].swept_to = start_ns_;
   }
@@ -45,22 +45,27 @@ void Occupancy::add(Device device, Work work, Thread thread, uint64_t start, uin
   if (!state.pending.empty() && start < state.pending.back().start) {
     state.runs.push_back(state.pending.size());
   }
-  state.pending.push_back({start, end, thread, work});
+  state.pending.push_back({start, end, thread, work, otherwise == 0 ? work : otherwise});
   if (state.pending.size() > kMaxPendingWork) {
     sort(state);
     sweep(device, state, state.pending[kMaxPendingWork / 2].start);
   }
 }
 
-void Occupancy::blocked(Thread thread, Work work, uint64_t start, uint64_t end) {
+void Occupancy::blocked(Thread thread, Work work, uint64_t start, uint64_t end, Did did, uint64_t limit) {
   if (thread == 0) {
     return;
   }
   if (blocked_calls_ >= kMaxBlockedInAll || blocked_.size() >= kMaxLanes) {
     drop_blocked();
   }
-  Blocked& blocked = blocked_[thread];
-  blocked.calls.push_back({start, end, thread, work});
+  Blocked& blocked = blocked_[thread].at(static_cast<size_t>(did));
+  auto place = blocked.calls.end();
+  while (place != blocked.calls.begin() && std::prev(place)->end > end) {
+    --place;  // an event that waited for its stack comes after later ones
+  }
+  blocked.next = place == blocked.calls.end() ? blocked.next : 0;
+  blocked.calls.insert(place, Call{{start, end, thread, work, 0}, limit});
   ++blocked_calls_;
   if (blocked.calls.size() > kMaxBlocked) {
     blocked.calls.pop_front();
@@ -78,18 +83,23 @@ void Occupancy::drop_blocked() {
   }
   const auto drop = [this](auto keep_from) {
     blocked_calls_ = 0;
-    for (auto& [thread, blocked] : blocked_) {
-      blocked.calls.erase(blocked.calls.begin(), keep_from(blocked.calls));
-      blocked.next = 0;
-      blocked_calls_ += blocked.calls.size();
+    for (auto& [thread, lane] : blocked_) {
+      for (Blocked& blocked : lane) {
+        blocked.calls.erase(blocked.calls.begin(), keep_from(blocked.calls));
+        blocked.next = 0;
+        blocked_calls_ += blocked.calls.size();
+      }
     }
-    std::erase_if(blocked_, [](const auto& entry) { return entry.second.calls.empty(); });
+    std::erase_if(blocked_, [](const auto& entry) {
+      return std::all_of(entry.second.begin(), entry.second.end(),
+                         [](const Blocked& one) { return one.calls.empty(); });
+    });
   };
-  drop([oldest](std::deque<Interval>& calls) {
-    return std::find_if(calls.begin(), calls.end(), [oldest](const Interval& call) { return call.end > oldest; });
+  drop([oldest](std::deque<Call>& calls) {
+    return std::find_if(calls.begin(), calls.end(), [oldest](const Call& call) { return call.end > oldest; });
   });
   if (blocked_calls_ > kMaxBlockedInAll / 2 || blocked_.size() > kMaxLanes / 2) {
-    drop([](std::deque<Interval>& calls) {
+    drop([](std::deque<Call>& calls) {
       return calls.begin() + static_cast<std::ptrdiff_t>(calls.size() - calls.size() / 2);
     });
   }
@@ -221,10 +231,10 @@ void Occupancy::charge_running(DeviceState& state, uint64_t until) {
 // Gaps mostly follow each other, so the search begins at the last result. Calls of one thread do not overlap, so their
 // ends are in ascending order, too.
 size_t Occupancy::first_after(Blocked& blocked, uint64_t begin) {
-  const std::deque<Interval>& calls = blocked.calls;
+  const std::deque<Call>& calls = blocked.calls;
   if (blocked.next > calls.size() || (blocked.next > 0 && calls[blocked.next - 1].end > begin)) {
     const auto call = std::upper_bound(calls.begin(), calls.end(), begin,
-                                       [](uint64_t time, const Interval& one) { return time < one.end; });
+                                       [](uint64_t time, const Call& one) { return time < one.end; });
     blocked.next = static_cast<size_t>(call - calls.begin());
   }
   while (blocked.next < calls.size() && calls[blocked.next].end <= begin) {
@@ -233,26 +243,44 @@ size_t Occupancy::first_after(Blocked& blocked, uint64_t begin) {
   return blocked.next;
 }
 
-// Charges the gap from `begin` to the start of `next` to blocking calls of the thread that launched `next`. Time
-// without such a call is charged to `next`.
+// Charges the gap from `begin` to the start of `next` to what the thread that launched `next` did. Time that no
+// interval of the thread explains is charged to next.otherwise.
 void Occupancy::charge_idle(Device device, uint64_t begin, const Interval& next) {
-  uint64_t at = begin;
   if (const auto found = blocked_.find(next.thread); found != blocked_.end()) {
-    Blocked& blocked = found->second;
-    for (size_t i = first_after(blocked, begin); i < blocked.calls.size() && blocked.calls[i].start < next.start; ++i) {
-      const Interval& call = blocked.calls[i];
-      if (call.start > at) {
-        add_idle(device, next.work, at, call.start);
-        at = call.start;
-      }
-      const uint64_t end = std::min(call.end, next.start);
-      if (end > at) {
-        add_idle(device, call.work, at, end);
-        at = end;
-      }
-    }
+    charge_lane(device, found->second, 0, begin, next.start, next.otherwise);
+  } else {
+    add_idle(device, next.otherwise, begin, next.start);
   }
-  add_idle(device, next.work, at, next.start);
+}
+
+// Charges the time to the intervals of the kind `did`, and the rest of it to the kinds that follow.
+void Occupancy::charge_lane(Device device, Lane& lane, size_t did, uint64_t begin, uint64_t end, Work otherwise) {
+  if (did == lane.size() || begin == end) {
+    return add_idle(device, otherwise, begin, end);
+  }
+  uint64_t at = begin;
+  Blocked& blocked = lane.at(did);
+  for (size_t i = first_after(blocked, begin); i < blocked.calls.size() && blocked.calls[i].start < end; ++i) {
+    const Call& call = blocked.calls[i];
+    if (call.start > at) {
+      charge_lane(device, lane, did + 1, at, call.start, otherwise);
+      at = call.start;
+    }
+    const uint64_t until = std::min(call.end, end);
+    if (until <= at) {
+      continue;
+    }
+    uint64_t ns = until - at;
+    if (call.limit < call.end - call.start) {
+      Charged& charged = blocked.charged[{device, call.work}];
+      charged = charged.start == call.start ? charged : Charged{call.start, 0};
+      ns = std::min(ns, call.limit - charged.ns);
+      charged.ns += ns;
+    }
+    add_idle(device, call.work, at, at + ns);
+    at += ns;
+  }
+  charge_lane(device, lane, did + 1, at, end, otherwise);
 }
 
 void Occupancy::add_idle(Device device, Work work, uint64_t begin, uint64_t end) {

@@ -6,9 +6,11 @@
 // piece of time longer than a million slices counts in the slice in which it begins.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -29,8 +31,14 @@ class Occupancy {
   Occupancy(const Windows& windows, uint64_t start_ns, uint64_t interval_ns)
       : windows_(windows), start_ns_(start_ns), interval_ns_(interval_ns) {}
 
-  void add(Device device, Work work, Thread thread, uint64_t start, uint64_t end);
-  void blocked(Thread thread, Work work, uint64_t start, uint64_t end);
+  // What a thread did, in the order in which it explains idle time. Where intervals overlap, the first kind counts.
+  enum class Did : uint8_t { compute, call, off_cpu };
+
+  // `otherwise`: gets the idle time before this work that no interval of the thread explains. 0: `work` gets it.
+  void add(Device device, Work work, Thread thread, uint64_t start, uint64_t end, Work otherwise = 0);
+  // Idle time in this interval belongs to `work`, if the thread launches the next work: at most `limit` ns of it.
+  void blocked(Thread thread, Work work, uint64_t start, uint64_t end, Did did = Did::call,
+               uint64_t limit = UINT64_MAX);
 
   // Sweeps up to `watermark`. If work that starts before `watermark` is added later, its time counts as late.
   void advance(uint64_t watermark);
@@ -69,14 +77,24 @@ class Occupancy {
     uint64_t end;
     Thread thread;
     Work work;
+    Work otherwise;  // see add()
+  };
+  struct Call : Interval {
+    uint64_t limit;  // see blocked()
+  };
+  struct Charged {
+    uint64_t start = 0;  // of the call
+    uint64_t ns = 0;     // how much of the call's limit is used up
   };
   struct Running : Interval {
     Share share;
   };
   struct Blocked {
-    std::deque<Interval> calls;  // in order, without overlap
-    size_t next = 0;             // result of the last search for a call
+    std::deque<Call> calls;                              // in order of their end
+    size_t next = 0;                                     // result of the last search for a call
+    std::map<std::pair<Device, Work>, Charged> charged;  // of the last call of each work
   };
+  using Lane = std::array<Blocked, 3>;  // the intervals of a thread, indexed by Did
   struct DeviceState {
     std::vector<Interval> pending;
     // `pending` is a sequence of runs in order of start time, because each ring delivers its records in order. These
@@ -102,6 +120,7 @@ class Occupancy {
   // was recorded, or too many slices.
   [[nodiscard]] uint64_t end_of_slice(uint64_t at, uint64_t until) const;
   void charge_idle(Device device, uint64_t begin, const Interval& next);
+  void charge_lane(Device device, Lane& lane, size_t did, uint64_t begin, uint64_t end, Work otherwise);
   void add_idle(Device device, Work work, uint64_t begin, uint64_t end);
   [[nodiscard]] uint64_t slice(uint64_t at) const { return at <= start_ns_ ? 0 : (at - start_ns_) / interval_ns_; }
 
@@ -109,7 +128,7 @@ class Occupancy {
   uint64_t start_ns_;
   uint64_t interval_ns_;
   RecentMap<std::unordered_map<Device, DeviceState>> devices_;
-  std::unordered_map<Thread, Blocked> blocked_;
+  std::unordered_map<Thread, Lane> blocked_;
   size_t blocked_calls_ = 0;
   std::unordered_map<SliceWork, Share, SliceWorkHash> shares_;
   std::unordered_map<SliceWork, uint64_t, SliceWorkHash> idle_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include "record/join/sums/bounded_sum.h"
 #include "wire/wire.h"
@@ -15,6 +16,19 @@ constexpr uint64_t kClockSlackNs = 2'000'000'000;  // work that ends later than 
 constexpr uint64_t kSweepDelayNs = 3'000'000'000;
 static_assert(kSweepDelayNs > 2 * GPUPROF_IDLE_FLUSH_NS);
 constexpr size_t kMaxSweepPending = 2'000'000;  // above it, the sweep does not wait for the oldest launch
+
+std::optional<Occupancy::Did> what_thread_did(profile::Op op) {
+  switch (op) {
+    case profile::Op::cpu:
+      return Occupancy::Did::compute;
+    case profile::Op::sync:
+      return Occupancy::Did::call;
+    case profile::Op::off_cpu:
+      return Occupancy::Did::off_cpu;
+    default:
+      return std::nullopt;
+  }
+}
 
 uint64_t thread_key(uint32_t pid, uint32_t tid) {
   return tid == 0 ? 0 : join_ids(pid, tid);
@@ -87,8 +101,10 @@ void Rows::add_queue_time(const WorkEvent& event, RowValue& value) {
 void Rows::share_time(const WorkEvent& event, const WorkKey& key, profile::WorkId work, uint32_t pid) {
   const Occupancy::Thread thread = thread_key(pid, key.tid);
   if (event.site.is_host) {
-    if (key.op == profile::Op::sync && !join_.memory().is_full()) {
-      occupancy_.blocked(thread, profile::index(work), event.start_ns, event.end_ns);
+    const auto did = what_thread_did(key.op);
+    if (did && !join_.memory().is_full()) {
+      const uint64_t start_ns = event.within_ns != 0 ? event.within_ns : event.start_ns;
+      occupancy_.blocked(thread, profile::index(work), start_ns, event.end_ns, *did, event.duration());
     }
     return;
   }
@@ -98,12 +114,23 @@ void Rows::share_time(const WorkEvent& event, const WorkKey& key, profile::WorkI
   if (event.end_ns > join_.now_ns + kClockSlackNs || join_.memory().is_full()) {
     ahead_ns_ += event.duration();
   } else if (profile::index(key.device) != 0) {  // the time of unknown devices is not apportioned
-    occupancy_.add(profile::index(key.device), profile::index(work), thread, event.start_ns, event.end_ns);
+    occupancy_.add(profile::index(key.device), profile::index(work), thread, event.start_ns, event.end_ns,
+                   profile::index(unexplained(key)));
   }
 }
 
+// Returns what gets the idle time before the work that CPU samples do not explain. Without CPU samples, the work itself
+// gets it.
+profile::WorkId Rows::unexplained(const WorkKey& key) {
+  if (join_.options.cpu_period_ns == 0) {
+    return {};
+  }
+  WorkKey unexplained{.process = key.process, .tid = key.tid, .thread = key.thread, .op = profile::Op::off_cpu};
+  return intern(unexplained);
+}
+
 void Rows::add_event(const WorkEvent& event, profile::WorkId work) {
-  if (!join_.options.timeline) {
+  if (!join_.options.timeline || event.site.op == profile::Op::cpu || event.site.op == profile::Op::off_cpu) {
     return;
   }
   if (events_.size() >= kMaxTimelineLines || join_.memory().is_limited()) {

@@ -60,6 +60,7 @@ class Rows {
   void add_duration(uint64_t ns, uint64_t weight, RowValue& value) const;
   void add_queue_time(const WorkEvent& event, RowValue& value);
   void share_time(const WorkEvent& event, const WorkKey& key, profile::WorkId work, uint32_t pid);
+  profile::WorkId unexplained(const WorkKey& key);
   void add_event(const WorkEvent& event, profile::WorkId work);
 
   JoinContext& join_;

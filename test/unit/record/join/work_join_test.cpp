@@ -101,8 +101,9 @@ TEST_CASE("the rows of launches without work sum up to their number, even if the
     uint64_t with_stack = 0;
     uint64_t without_stack = 0;
     for (const auto& [key, row] : last.rows) {
+      const auto id = key.work;  // clang 14 cannot capture `key`
       const auto work =
-          std::find_if(last.works.begin(), last.works.end(), [&](const auto& one) { return one.id == key.work; });
+          std::find_if(last.works.begin(), last.works.end(), [&](const auto& one) { return one.id == id; });
       REQUIRE(work != last.works.end());
       CHECK(work->key.op == profile::Op::no_work);
       (work->key.stack != 0 ? with_stack : without_stack) += row.count;
@@ -495,6 +496,41 @@ TEST_CASE("busy and idle time add up to the window, and a wait is charged for th
   CHECK(busy == 2000);
   CHECK(waiting == 30'000);
   CHECK(busy + idle == batch.windows[0].end_ns - batch.windows[0].start_ns);
+}
+
+TEST_CASE("with CPU samples, idle time belongs to what the launching thread computed, or is not explained") {
+  Rig rig({.cpu_period_ns = 10'000'000});
+  rig.stack(77);
+  rig.stack(78);
+  rig.launch(1, 77);
+  rig.launch(2, 77);
+  const uint64_t sample = GPUPROF_CORRELATION_HOST | GPUPROF_CORRELATION_CPU | 1;
+  rig.launch(sample, 78);
+  rig.correlator.on_host_op({.source = 1,
+                             .correlation = sample,
+                             .start_ns = 20'000,
+                             .end_ns = 50'000,
+                             .count = 1,
+                             .tid = 5,
+                             .op = GPUPROF_HOST_CPU});
+  rig.correlator.on_gpu_op(Rig::kernel(1, 1000, 10'000));
+  rig.correlator.on_gpu_op(Rig::kernel(2, 1000, 60'000));
+  const Batch batch = finish(rig);
+  std::map<std::pair<profile::Op, uint64_t>, uint64_t> idle;
+  for (const auto& one : batch.idle) {
+    const auto work = rig.works.find(one.work);
+    if (work != rig.works.end()) {
+      idle[{work->second.op, work->second.stack}] += one.ns;
+      CHECK(work->second.tid == 5);
+    }
+  }
+  CHECK(idle.at({profile::Op::cpu, 78}) == 30'000);
+  CHECK(idle.at({profile::Op::off_cpu, 0}) == 8'000 + 10'000 + 9'000);
+  CHECK(idle.size() == 2);
+  const auto rows = rig.rows(batch, profile::Op::cpu);
+  REQUIRE(rows.size() == 1);
+  CHECK(rows.front().second.sum_ns == 30'000);
+  CHECK(rig.correlator.totals().launches == 0);  // a sample is no launch
 }
 
 TEST_CASE("no time is swept before the recording began") {

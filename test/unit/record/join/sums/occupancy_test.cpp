@@ -79,6 +79,43 @@ TEST_CASE("idle time belongs to the blocking call of the next launch's thread, o
   REQUIRE(sums.idle.size() == 4);
 }
 
+TEST_CASE("idle time belongs first to what the thread computed, then to its calls, then to other reasons") {
+  Recorded occupancy(0, 1'000'000);
+  occupancy.windows.open(0);
+  occupancy.add(1, 10, 7, 0, 100, 50);
+  occupancy.blocked(7, 30, 120, 380, Occupancy::Did::off_cpu);
+  occupancy.blocked(7, 20, 200, 300, Occupancy::Did::call);
+  occupancy.blocked(7, 41, 210, 220, Occupancy::Did::compute);
+  occupancy.blocked(7, 40, 110, 130, Occupancy::Did::compute);  // arrives late
+  occupancy.blocked(7, 42, 290, 310, Occupancy::Did::compute);
+  occupancy.add(1, 11, 7, 400, 500, 51);
+  const Sums sums = finish_occupancy(occupancy, 500);
+  REQUIRE(sums.idle.at({1, 40}) == 20);
+  REQUIRE(sums.idle.at({1, 41}) == 10);
+  REQUIRE(sums.idle.at({1, 42}) == 20);
+  REQUIRE(sums.idle.at({1, 20}) == 10 + 70);
+  REQUIRE(sums.idle.at({1, 30}) == 70 + 70);
+  REQUIRE(sums.idle.at({1, 51}) == 10 + 20);  // nothing explains it
+  REQUIRE(sums.idle.size() == 6);
+}
+
+TEST_CASE("a time with a limit explains only so much of the time that nothing else explains") {
+  Recorded occupancy(0, 1'000'000);
+  occupancy.windows.open(0);
+  occupancy.add(1, 10, 7, 0, 100, 50);
+  occupancy.blocked(7, 30, 100, 200, Occupancy::Did::off_cpu, 30);
+  occupancy.blocked(7, 31, 100, 200, Occupancy::Did::off_cpu, 20);
+  occupancy.blocked(7, 30, 200, 300, Occupancy::Did::off_cpu, 100);
+  occupancy.blocked(7, 40, 120, 170, Occupancy::Did::compute);  // leaves 20 and 30 ns of the first interval
+  occupancy.add(1, 11, 7, 150, 151, 51);                        // the time before it has the first 20 ns
+  occupancy.add(1, 12, 7, 300, 400, 52);
+  const Sums sums = finish_occupancy(occupancy, 400);
+  REQUIRE(sums.idle.at({1, 40}) == 30 + 19);
+  REQUIRE(sums.idle.at({1, 30}) == 30 + 100);
+  REQUIRE(sums.idle.at({1, 31}) == 20);
+  REQUIRE(sums.idle.size() == 3);
+}
+
 TEST_CASE("time outside of the windows is neither busy nor idle") {
   Recorded occupancy(0, 1'000'000);
   occupancy.windows.open(100);
@@ -132,7 +169,10 @@ TEST_CASE("busy and idle time add up to the windows exactly") {
         occupancy.windows.open(at);
         window_begin = at;
       } else if (kind < 4) {
-        occupancy.blocked(1 + below(3), 500 + static_cast<uint32_t>(below(5)), at, at + below(100));
+        const auto did = static_cast<Occupancy::Did>(below(3));
+        const uint64_t start = at - std::min<uint64_t>(at, below(50));
+        occupancy.blocked(1 + below(3), 500 + static_cast<uint32_t>(below(5)), start, start + below(100), did,
+                          below(2) == 0 ? UINT64_MAX : below(100));
       } else if (kind < 8) {
         occupancy.advance(at - std::min<uint64_t>(at, below(400)));
         collect(occupancy, sums);

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Tests `record --cpu`: what threads compute, and why a device is idle, of programs that know both."""
+
+import collections
+import json
+import os
+import re
+
+import rig
+
+PHASES = os.path.abspath(os.environ.get("GPUPROF_CPU_phases", "build/test/runtime/cpu/cpu_phases"))
+GUEST = os.path.abspath(os.environ.get("GPUPROF_CPU_guest", "build/test/runtime/cpu/cpu_guest"))
+PYTHON_PHASES = os.path.join(rig.SOURCE, "test/runtime/cpu/phases.py")
+POINTS = 0.03
+
+
+class CpuSamples(rig.RuntimeTest):
+    def record_phases(self, command, *options):
+        """Returns the profile and {phase: ns}, as the program measured them."""
+        run = self.run_command([rig.GPUPROF, "record", "--cpu", "-o", self.profile_path, *options, "--", *command])
+        self.assertEqual(run.returncode, 0, run.stderr.decode())
+        expected = re.findall(r"^expect (\w+)=(\d+)$", run.stdout.decode(), re.MULTILINE)
+        profile = rig.Profile(self.profile_path)
+        self.assertEqual(profile.losses(), {}, run.stderr.decode())
+        return profile, {name: int(ns) for name, ns in expected}
+
+    def check_conserved(self, profile):
+        """The leaves of the idle picture have the idle ns of the devices, and with busy time the recorded time."""
+        idle = sum(int(row[3]) for row in profile.of("IDLE"))
+        self.assertEqual(sum(ns for _, ns in self.folded("--weight", "idle")), idle)
+        windows = sum(int(row[1]) - int(row[0]) for row in profile.of("WINDOW"))
+        busy = sum(numbers[0] for _, numbers in profile.measured("SHARE"))
+        self.assertEqual(busy + idle, windows)
+
+    def check_phases(self, command):
+        profile, expected = self.record_phases(command)
+        self.check_conserved(profile)
+        idle = collections.Counter()
+        for frames, ns in self.folded("--weight", "idle"):
+            phase = "compute_in_a" if any("compute_in_a" in frame for frame in frames) else ""
+            idle[phase, frames[-1]] += ns
+        whole = expected.pop("whole")
+        shares = {(phase, leaf): ns / whole for (phase, leaf), ns in idle.items()}
+        want = {name: ns / whole for name, ns in expected.items()}
+        message = f"expected {want}, found {shares}"
+        self.assertAlmostEqual(shares.get(("compute_in_a", "[on CPU]"), 0), want["compute_in_a"], delta=POINTS,
+                               msg=message)
+        self.assertAlmostEqual(shares.get(("", "[sleeps]"), 0), want["sleep_in_b"], delta=POINTS, msg=message)
+        self.assertAlmostEqual(shares.get(("", "[waits: futex]"), 0), want["wait_for_lock"], delta=POINTS, msg=message)
+        return profile, expected
+
+    @rig.requires("opencl", f"program:{PHASES}")
+    def test_idle_time_has_the_reasons_of_the_launching_thread(self):
+        profile, expected = self.check_phases([PHASES])
+        on_cpu = sum(ns for frames, ns in self.folded("--weight", "cpu") if "compute_in_a" in ";".join(frames))
+        self.assertAlmostEqual(on_cpu / expected["compute_in_a"], 1, delta=0.05)
+        self.assertEqual(sum(ns for _, ns in self.folded("--weight", "cpu")),
+                         sum(numbers[1] for work, numbers in profile.measured("HOST") if work.op == "cpu"))
+
+    @rig.requires("opencl", "pyopencl")
+    def test_idle_time_of_a_python_program(self):
+        profile, _ = self.check_phases([rig.pyopencl_python(), PYTHON_PHASES])
+        frames = [frame for work, _ in profile.measured("HOST") if work.op == "cpu"
+                  for frame in profile.stacks.get(work.ustack, [])]
+        self.assertTrue(any(frame.kind == "python" and frame.name.endswith("compute_in_a") for frame in frames))
+
+    @rig.requires("opencl", f"program:{GUEST}")
+    def test_a_program_sees_no_more_signals_and_interrupted_calls_than_without(self):
+        plain = self.run_command([GUEST])
+        self.assertEqual(plain.returncode, 0, plain.stderr.decode())
+        run = self.run_command([rig.GPUPROF, "record", "--cpu=1000", "-o", self.profile_path, "--", GUEST])
+        self.assertEqual(run.returncode, 0, run.stderr.decode())
+        self.assertEqual(run.stdout.decode(), plain.stdout.decode())
+        profile = rig.Profile(self.profile_path)
+        notes = [values for key, values in profile.meta().items() if key.endswith(".note.cpu_samples")]
+        self.assertEqual(notes, [["the CPU samples ended early, because the program has taken their signal"]])
+        samples = sum(numbers[0] for work, numbers in profile.measured("HOST") if work.op == "cpu")
+        self.assertGreater(samples, 100, "the program was hardly sampled")
+
+    @rig.requires("opencl", f"program:{PHASES}")
+    def test_report_names_the_reasons_and_what_is_not_sampled(self):
+        profile, _ = self.record_phases([PHASES, "--rounds", "3"])
+        text = " ".join(self.gpuprof("report", "--full", self.profile_path).split())
+        self.assertRegex(text, r"while idle: .*% on CPU in .*compute_in_a")
+        self.assertRegex(text, r"[\d.]+% sleeps")
+        self.assertRegex(text, r"idle time: [\d.]+% of .* is not explained by CPU samples")
+        causes = json.loads(self.gpuprof("report", "--json", self.profile_path))["idle_causes"]
+        self.assertEqual(sum(cause["ns"] for cause in causes), sum(int(row[3]) for row in profile.of("IDLE")))
+
+    @rig.requires("opencl", f"program:{PHASES}")
+    def test_options_that_exclude_each_other(self):
+        for options in (["--stacks", "fp"], ["--stacks", "none"], ["--max-overhead", "2"], ["--cpu=0"], ["--cpu=x"]):
+            run = self.run_command([rig.GPUPROF, "record", "--cpu", *options, "--", PHASES])
+            self.assertEqual(run.returncode, 2, options)
+
+    @rig.requires("opencl", f"program:{PHASES}")
+    def test_without_the_option_idle_time_belongs_to_the_next_launch(self):
+        self.record([PHASES, "--rounds", "1"])
+        leaves = {frames[-1] for frames, _ in self.folded("--weight", "idle")}
+        self.assertIn("[idle before empty]", leaves)
+        self.assertFalse({"[on CPU]", "[not sampled]", "[sleeps]"} & leaves)
+
+
+if __name__ == "__main__":
+    rig.main()
