@@ -342,7 +342,10 @@ class RuntimeTest(unittest.TestCase):
         self.assertIsNotNone(end, "the profile has no END record")
         self.assertEqual(total, end["gpu_ns"])
         self.assertEqual(end["gpu_records"], sum(row[3] for row in profile.gpu()))
-        self.assertEqual(profile.durations(), profile.counts())
+        durations, counts = profile.durations(), profile.counts()
+        self.assertLessEqual(durations, counts)
+        if not profile.losses()["memory_limit"]:
+            self.assertEqual(durations, counts)
 
     def assert_works_differ(self, profile):
         """Checks that no two WORK lines are alike: launches from one place have one stack, timed or not."""

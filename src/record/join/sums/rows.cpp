@@ -82,10 +82,10 @@ void Rows::add(const WorkEvent& event, const WorkKey& key, profile::WorkId work,
   add_event(event, work);
 }
 
-// Above the memory budget, does nothing: otherwise a target could fill the memory with invented durations. Readers see
-// that a histogram lacks records.
+// Above the memory budget, counts the duration as a lost detail: otherwise a target could fill the memory with invented
+// durations.
 void Rows::add_duration(uint64_t ns, uint64_t weight, RowValue& value) const {
-  if (weight > 0 && !join_.memory().is_limited()) {
+  if (weight > 0 && join_.memory().admit()) {
     profile::count_of_bucket(value.durations, profile::DurationBuckets::of(ns)) += weight;
   }
 }
