@@ -262,10 +262,12 @@ class Record final : public Command {
       return Error{"record: --cpu with --stacks=" + stacks_, "CPU samples need --stacks=inproc, the default",
                    kExitUsage};
     }
-    for (const char* const other : {"--sass-metrics", "--max-overhead"}) {
+    for (const char* const other : {"--sass-metrics", "--max-overhead", "--nvtx-range"}) {
       if (app_->count(other) > 0) {
-        return Error{"record: --cpu cannot be combined with " + std::string(other),
-                     "it has no complete GPU times, which CPU samples explain; leave one of them out", kExitUsage};
+        return Error{
+            "record: --cpu cannot be combined with " + std::string(other),
+            "CPU samples explain idle time, which is unknown with " + std::string(other) + "; leave one of them out",
+            kExitUsage};
       }
     }
     return {};

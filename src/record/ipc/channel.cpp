@@ -265,6 +265,13 @@ void Channel::release(backend::SourceId id) {
   }
 }
 
+// Only one library of a process samples its threads: two would count their CPU time twice.
+bool Channel::samples_cpu(const Source& source, std::string_view backend) const {
+  return options_.cpu_period_ns != 0 && std::none_of(sources_.begin(), sources_.end(), [&](const auto& other) {
+           return other->pid == source.pid && other->backend != backend && !other->has_ended();
+         });
+}
+
 // The target maps the segment only after this call.
 void Channel::set_up(std::string_view backend, Source& source) const {
   const ChannelOptions& options = options_;
@@ -283,7 +290,7 @@ void Channel::set_up(std::string_view backend, Source& source) const {
       (attached ? GPUPROF_OPTION_ATTACHED : 0u) | (options.stacks ? GPUPROF_OPTION_STACKS : 0u) |
       (sampling.samples ? GPUPROF_OPTION_SAMPLES : 0u) | (sampling.counts() ? GPUPROF_OPTION_COUNTS : 0u) |
       (sampling.exact ? GPUPROF_OPTION_EXACT : 0u) | (code_only ? GPUPROF_OPTION_CODE_ONLY : 0u) |
-      (options.duty_cycle ? GPUPROF_OPTION_WINDOWS : 0u) | (options.cpu_period_ns != 0 ? GPUPROF_OPTION_CPU : 0u) |
+      (options.duty_cycle ? GPUPROF_OPTION_WINDOWS : 0u) | (samples_cpu(source, backend) ? GPUPROF_OPTION_CPU : 0u) |
       (sampling.exact && !sampling.chosen ? GPUPROF_OPTION_ALL_KERNELS : 0u);
   segment.options.sampling_period = sampling.period;
   std::memcpy(segment.counted, sampling.counted.data(), std::min(sampling.counted.size(), kMaxCounted));

@@ -167,6 +167,7 @@ class Channel {
   void count_if_unmapped(const Source& source);
   void report_counters(Source& source, backend::EventSink& sink);
   void set_control(uint32_t bits, bool on);
+  [[nodiscard]] bool samples_cpu(const Source& source, std::string_view backend) const;
   void set_up(std::string_view backend, Source& source) const;
 
   ChannelOptions options_;

@@ -124,6 +124,17 @@ TEST_CASE("a target finds the recorder's options in its segment") {
   CHECK(segment.stack_share == GPUPROF_ALL_STACKS);
 }
 
+TEST_CASE("only one library of a process samples its threads") {
+  const auto channel = open({.cpu_period_ns = 1000});
+  Rig rig;
+  FakeTarget cuda(*channel, "cuda");
+  channel->accept_all(rig.correlator);
+  FakeTarget opencl(*channel, "opencl");
+  channel->accept_all(rig.correlator);
+  CHECK((cuda.segment().options.flags & GPUPROF_OPTION_CPU) != 0);
+  CHECK((opencl.segment().options.flags & GPUPROF_OPTION_CPU) == 0);
+}
+
 TEST_CASE("the longest range name is terminated by NUL") {
   const auto channel = open({.nvtx_range = std::string(500, 'x')});
   Rig rig;
