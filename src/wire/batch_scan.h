@@ -167,6 +167,9 @@ static inline __attribute__((always_inline)) void gpuprof_batch_take_state(struc
     if (words[6] & 1) {
       scan->dynamic = (((gpuprof_u64)(words[7] & 0xffff) << 32) | words[6]) & ~(gpuprof_u64)0xfff;
     }
+    if (words[3] & 1U << 30) { /* Xe3p: no base is used, and kernels have whole addresses. The recorder adds a base. */
+      scan->missed = 1;
+    }
     if (words[10] & 1) {
       scan->base = (((gpuprof_u64)words[11] << 32) | words[10]) & ~(gpuprof_u64)0xfff;
     }

@@ -188,6 +188,16 @@ TEST_CASE("the scan ends at a command that it does not know") {
   }
 }
 
+TEST_CASE("a batch without base addresses is incomplete") {
+  for (const uint32_t bases_off : {0U, 1U << 30}) {
+    Memory memory;
+    Words batch = command(0x61010000, 22, {{3, bases_off}});
+    batch.push_back(kEnd);
+    memory.put(0x1000, batch);
+    CHECK(memory.scan(0x1000).state == (bases_off != 0 ? GPUPROF_BATCH_CUT : GPUPROF_BATCH_ENDED));
+  }
+}
+
 TEST_CASE("shaders that are switched off are not kernels") {
   Memory memory;
   memory.put(0, command(0x78100000, 9, {}) + command(0x78200000, 12, {{1, 0x500}}) + Words{kEnd});
