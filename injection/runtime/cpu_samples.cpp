@@ -120,26 +120,39 @@ bool is_ours(const struct sigaction& action) {
   return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == on_sample;
 }
 
-// Chooses a real-time signal that has our handler or none, from the middle of their numbers: programs that use some
-// take the first or the last ones.
+// Returns whether the signal has our handler now. It takes a signal only if it has no handler.
+bool take_if_free(int signal) {
+  struct sigaction before = {};
+  if (sigaction(signal, nullptr, &before) != 0) {
+    return false;
+  }
+  if (is_ours(before)) {
+    return true;
+  }
+  // A program that ignores a real-time signal may get it. Ignoring SIGURG is its default.
+  const bool ignored = signal == SIGURG && before.sa_handler == SIG_IGN;
+  if ((before.sa_flags & SA_SIGINFO) != 0 || (before.sa_handler != SIG_DFL && !ignored)) {
+    return false;
+  }
+  struct sigaction action = {};
+  action.sa_sigaction = on_sample;
+  // All signals are blocked in the handler, so that no other handler delays it while it holds a lock.
+  sigfillset(&action.sa_mask);
+  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+  return sigaction(signal, &action, nullptr) == 0;
+}
+
+// Chooses SIGURG if it has no handler: if the program resets it, Linux ignores it. A real-time signal would then end
+// the program. Else chooses one of these from the middle of their numbers: programs that use some take the first or the
+// last ones.
 int take_signal() {
+  if (take_if_free(SIGURG)) {
+    return SIGURG;
+  }
   const int count = SIGRTMAX - SIGRTMIN + 1;
   for (int i = 0; i < count; ++i) {
     const int signal = SIGRTMIN + (count / 2 + i) % count;
-    struct sigaction before = {};
-    const bool known = sigaction(signal, nullptr, &before) == 0;
-    if (known && is_ours(before)) {
-      return signal;
-    }
-    if (!known || (before.sa_flags & SA_SIGINFO) != 0 || before.sa_handler != SIG_DFL) {
-      continue;
-    }
-    struct sigaction action = {};
-    action.sa_sigaction = on_sample;
-    // All signals are blocked in the handler, so that no other handler delays it while it holds a lock.
-    sigfillset(&action.sa_mask);
-    action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
-    if (sigaction(signal, &action, nullptr) == 0) {
+    if (take_if_free(signal)) {
       return signal;
     }
   }
@@ -324,7 +337,7 @@ void start_cpu_samples() {
     sampling.signal = take_signal();
     sampling.pid = sampling.signal != 0 && start_thread(run) ? getpid() : 0;
     if (sampling.pid == 0) {
-      meta(kNote, sampling.signal == 0 ? "no CPU samples: the program uses all real-time signals"
+      meta(kNote, sampling.signal == 0 ? "no CPU samples: the program uses SIGURG and all real-time signals"
                                        : "no CPU samples: no thread could be started in the program");
     }
   }

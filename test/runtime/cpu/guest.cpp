@@ -164,8 +164,8 @@ int count_good_children() {
   return good;
 }
 
-// Gives each real-time signal a handler, as a program may that uses them all. Returns how often the handlers ran, at
-// most once for a signal that was on its way.
+// Gives SIGURG and each real-time signal a handler, as a program may that uses them all. Returns how often the handlers
+// ran, at most once for a signal that was on its way.
 std::atomic<int> foreign_signals = 0;
 
 void on_foreign(int) {
@@ -173,6 +173,7 @@ void on_foreign(int) {
 }
 
 int take_all_signals() {
+  handle(SIGURG, on_foreign, SA_RESTART);
   for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) {
     handle(signal, on_foreign, SA_RESTART);
   }
@@ -182,23 +183,47 @@ int take_all_signals() {
   return foreign_signals;
 }
 
+void reset_all_signals() {
+  for (int signal = 1; signal <= SIGRTMAX; ++signal) {
+    std::signal(signal, SIG_DFL);
+  }
+  compute(milliseconds(500));
+}
+
+// Counts the signals with a handler. A profiler may use SIGURG, which is ignored by default.
 int count_handlers() {
   int handlers = 0;
   for (int signal = 1; signal < SIGRTMIN; ++signal) {
     struct sigaction action = {};
-    handlers += sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_DFL ? 1 : 0;
+    handlers += signal != SIGURG && sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_DFL ? 1 : 0;
   }
   return handlers;
 }
 
 }  // namespace
 
-int main() {
+// --reset: only resets all signals. --urgent: only uses SIGURG.
+int main(int argc, char** argv) {
+  const std::string only = argc > 1 ? argv[1] : "";
+  if (only == "--urgent") {
+    handle(SIGURG, on_foreign, SA_RESTART);
+  }
   const Session session = open_session("kernel void empty() {}");
   cl_kernel kernel = make_kernel(session, "empty");
   const size_t items = 1;
   check(clEnqueueNDRangeKernel(session.queue, kernel, 1, nullptr, &items, &items, 0, nullptr, nullptr), "enqueue");
   check(clFinish(session.queue), "clFinish");
+  if (only == "--reset") {
+    reset_all_signals();
+    std::printf("alive\n");
+    return 0;
+  }
+  if (only == "--urgent") {
+    compute(milliseconds(500));
+    std::raise(SIGURG);
+    std::printf("urgent signals %d\n", foreign_signals.load());
+    return 0;
+  }
   std::printf("handlers %d\n", count_handlers());
   std::printf("interrupted calls %d\n", count_interrupted_calls());
   use_timers();
