@@ -138,7 +138,9 @@ bool take_if_free(int signal) {
   action.sa_sigaction = on_sample;
   // All signals are blocked in the handler, so that no other handler delays it while it holds a lock.
   sigfillset(&action.sa_mask);
-  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+  // Not SA_ONSTACK: an alternate stack may have only 2 KiB, and the walk would write below it. The stack on which the
+  // program computes has more room.
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
   return sigaction(signal, &action, nullptr) == 0;
 }
 

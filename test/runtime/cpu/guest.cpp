@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -109,6 +110,23 @@ int count_faults_on_alternate_stack() {
     }
   }
   return faults;
+}
+
+// Computes while there is an alternate stack of 4096 bytes. Returns how many of the bytes below it have changed.
+long count_bytes_below_alternate_stack() {
+  constexpr size_t kBelow = 65536;
+  constexpr size_t kStack = 4096;
+  constexpr char kUntouched = 0x5a;
+  static char memory[kBelow + kStack];
+  std::memset(memory, kUntouched, sizeof(memory));
+  stack_t alternate = {};
+  alternate.ss_sp = memory + kBelow;
+  alternate.ss_size = kStack;
+  check(sigaltstack(&alternate, nullptr) == 0 ? CL_SUCCESS : -1, "sigaltstack");
+  compute(milliseconds(300));
+  alternate.ss_flags = SS_DISABLE;
+  sigaltstack(&alternate, nullptr);
+  return static_cast<long>(kBelow) - std::count(memory, memory + kBelow, kUntouched);
 }
 
 // Blocks all signals in a thread that computes, and reads all signals from a descriptor.
@@ -229,6 +247,7 @@ int main(int argc, char** argv) {
   use_timers();
   std::printf("timers fired\n");
   std::printf("faults %d\n", count_faults_on_alternate_stack());
+  std::printf("bytes below the alternate stack %ld\n", count_bytes_below_alternate_stack());
   int own = 0;
   int foreign = 0;
   std::thread reader(read_all_signals, &own, &foreign);
