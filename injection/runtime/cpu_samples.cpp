@@ -320,8 +320,7 @@ void* run(void* /*unused*/) {
   const timespec pause = {0, kPollNs};
   for (uint32_t poll = 0; poll_threads(); ++poll) {
     if (poll % kPollsPerScan == 0) {
-      scan_modules();
-      store_relaxed(&follows_python, is_python_safe_in_handlers() ? 1U : 0U);
+      scan_modules_and([] { store_relaxed(&follows_python, is_python_safe_in_handlers() ? 1U : 0U); });
     }
     nanosleep(&pause, nullptr);
   }
