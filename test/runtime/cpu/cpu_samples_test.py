@@ -82,8 +82,9 @@ class CpuSamples(rig.RuntimeTest):
         self.assertEqual(self.notes(profile), [[TAKEN]])
         self.assertGreater(self.samples(profile), 100, "the program was hardly sampled")
 
-    def record_guest(self, option):
-        run = self.run_command([rig.GPUPROF, "record", "--cpu=1000", "-o", self.profile_path, "--", GUEST, option])
+    def record_guest(self, option, *record_options):
+        run = self.run_command([rig.GPUPROF, "record", "--cpu=1000", *record_options, "-o", self.profile_path, "--",
+                                GUEST, option])
         self.assertEqual(run.returncode, 0, run.stderr.decode())
         return run.stdout.decode(), rig.Profile(self.profile_path)
 
@@ -99,6 +100,17 @@ class CpuSamples(rig.RuntimeTest):
         self.assertEqual(text, "urgent signals 1\n")
         self.assertEqual(self.notes(profile), [])
         self.assertGreater(self.samples(profile), 20, "the program was hardly sampled")
+
+    @rig.requires("opencl", f"program:{GUEST}")
+    def test_the_sampling_thread_rests_while_nothing_is_recorded(self):
+        sleeps = {}
+        for options in ([], ["--start-paused"]):
+            text, _ = self.record_guest("--sleeps", *options)
+            before, during = map(int, re.fullmatch(r"sleeps (\d+) (\d+)\n", text).groups())
+            self.assertGreater(before, 0, "the sampling thread is missing")
+            sleeps[bool(options)] = during
+        self.assertGreater(sleeps[False], 30)
+        self.assertLess(sleeps[True], 10)
 
     @rig.requires("opencl", f"program:{PHASES}")
     def test_report_names_the_reasons_and_what_is_not_sampled(self):

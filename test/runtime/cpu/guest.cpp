@@ -14,6 +14,8 @@
 #include <csetjmp>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -208,6 +210,23 @@ void reset_all_signals() {
   compute(milliseconds(500));
 }
 
+// Returns how often the thread with this name has slept, or 0 if no thread has this name.
+long count_sleeps(const std::string& name) {
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(thread.path() / "status");
+    std::string word;
+    bool found = false;
+    while (status >> word) {
+      long sleeps = 0;
+      found = found || word == name;
+      if (found && word == "voluntary_ctxt_switches:" && status >> sleeps) {
+        return sleeps;
+      }
+    }
+  }
+  return 0;
+}
+
 // Counts the signals with a handler. A profiler may use SIGURG, which is ignored by default.
 int count_handlers() {
   int handlers = 0;
@@ -220,7 +239,8 @@ int count_handlers() {
 
 }  // namespace
 
-// --reset: only resets all signals. --urgent: only uses SIGURG.
+// --reset: only resets all signals. --urgent: only uses SIGURG. --sleeps: counts how often the profiler's thread
+// sleeps.
 int main(int argc, char** argv) {
   const std::string only = argc > 1 ? argv[1] : "";
   if (only == "--urgent") {
@@ -240,6 +260,13 @@ int main(int argc, char** argv) {
     compute(milliseconds(500));
     std::raise(SIGURG);
     std::printf("urgent signals %d\n", foreign_signals.load());
+    return 0;
+  }
+  if (only == "--sleeps") {
+    compute(milliseconds(500));
+    const long before = count_sleeps("gpuprof-cpu");
+    compute(milliseconds(2000));
+    std::printf("sleeps %ld %ld\n", before, count_sleeps("gpuprof-cpu") - before);
     return 0;
   }
   std::printf("handlers %d\n", count_handlers());
