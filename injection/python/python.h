@@ -47,7 +47,8 @@ struct PythonWalk {
 void walk_python(gpuprof_segment* segment, ThreadState& state, const void* thread, bool careful, PythonWalk* walk);
 
 // Returns whether a signal handler may call python_thread(). It may not if the interpreter's thread-local memory is
-// allocated at the first use. Call it on a thread that has never run Python. May take the loader's lock.
+// allocated at the first use. Call it on a thread that has never run Python. Takes the loader's
+// lock, so call it only in a module scan.
 bool is_python_safe_in_handlers();
 
 // Forgets which code objects were sent, for a new connection or a forked child, whose recorder has received none.

@@ -30,8 +30,9 @@ namespace gpuprof::injection {
 namespace {
 
 constexpr uint64_t kPollNs = 20'000'000;
-constexpr uint32_t kPollsPerScan = 5;    // polls between two scans for new modules
-constexpr uint32_t kPollsPerCheck = 50;  // polls between two checks of a thread's signal mask
+constexpr uint64_t kRestNs = 1'000'000'000;  // between two polls while nothing is recorded
+constexpr uint32_t kPollsPerScan = 5;        // polls between two scans for new modules
+constexpr uint32_t kPollsPerCheck = 50;      // polls between two checks of a thread's signal mask
 // A new thread is checked in each of its first polls: while a thread is being created, it blocks all signals.
 constexpr uint32_t kFirstChecks = 10;
 // The kernel looks at CPU-time timers only at its ticks, of which there are at least 100 per second.
@@ -56,7 +57,8 @@ uint32_t follows_python = 0;  // atomic; 1: the handler may walk Python frames
 // Only the sampling thread uses these, and the thread that stops it. Both hold the mutex.
 struct Sampling {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  pid_t pid = 0;  // process in which the thread runs; 0: it does not run
+  pid_t pid = 0;        // process in which the thread samples; 0: it does not
+  pid_t thread_in = 0;  // process in which the thread exists, which may rest after `pid` became 0
   int signal = 0;
   uint32_t poll = 0;
   uint32_t used = 0;         // number of slots that are or were in use
@@ -120,26 +122,41 @@ bool is_ours(const struct sigaction& action) {
   return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == on_sample;
 }
 
-// Chooses a real-time signal that has our handler or none, from the middle of their numbers: programs that use some
-// take the first or the last ones.
+// Returns whether the signal has our handler now. It takes a signal only if it has no handler.
+bool take_if_free(int signal) {
+  struct sigaction before = {};
+  if (sigaction(signal, nullptr, &before) != 0) {
+    return false;
+  }
+  if (is_ours(before)) {
+    return true;
+  }
+  // A program that ignores a real-time signal may get it. Ignoring SIGURG is its default.
+  const bool ignored = signal == SIGURG && before.sa_handler == SIG_IGN;
+  if ((before.sa_flags & SA_SIGINFO) != 0 || (before.sa_handler != SIG_DFL && !ignored)) {
+    return false;
+  }
+  struct sigaction action = {};
+  action.sa_sigaction = on_sample;
+  // All signals are blocked in the handler, so that no other handler delays it while it holds a lock.
+  sigfillset(&action.sa_mask);
+  // Not SA_ONSTACK: an alternate stack may have only 2 KiB, and the walk would write below it. The stack on which the
+  // program computes has more room.
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  return sigaction(signal, &action, nullptr) == 0;
+}
+
+// Chooses SIGURG if it has no handler: if the program resets it, Linux ignores it. A real-time signal would then end
+// the program. Else chooses one of these from the middle of their numbers: programs that use some take the first or the
+// last ones.
 int take_signal() {
+  if (take_if_free(SIGURG)) {
+    return SIGURG;
+  }
   const int count = SIGRTMAX - SIGRTMIN + 1;
   for (int i = 0; i < count; ++i) {
     const int signal = SIGRTMIN + (count / 2 + i) % count;
-    struct sigaction before = {};
-    const bool known = sigaction(signal, nullptr, &before) == 0;
-    if (known && is_ours(before)) {
-      return signal;
-    }
-    if (!known || (before.sa_flags & SA_SIGINFO) != 0 || before.sa_handler != SIG_DFL) {
-      continue;
-    }
-    struct sigaction action = {};
-    action.sa_sigaction = on_sample;
-    // All signals are blocked in the handler, so that no other handler delays it while it holds a lock.
-    sigfillset(&action.sa_mask);
-    action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
-    if (sigaction(signal, &action, nullptr) == 0) {
+    if (take_if_free(signal)) {
       return signal;
     }
   }
@@ -274,8 +291,8 @@ void look_at_threads(uint64_t period_ns) {
   }
 }
 
-// Returns whether the sampling thread must go on.
-bool poll_threads() {
+// Returns the time until the next poll. 0: the sampling thread must end.
+uint64_t poll_threads() {
   pthread_mutex_lock(&sampling.mutex);
   const bool runs = sampling.pid != 0;
   ++sampling.poll;
@@ -296,21 +313,24 @@ bool poll_threads() {
   }
   sampling.pid = open_segment() == nullptr ? 0 : sampling.pid;
   const bool goes_on = sampling.pid != 0;
+  sampling.thread_in = goes_on ? sampling.thread_in : 0;
   pthread_mutex_unlock(&sampling.mutex);
-  return goes_on;
+  return goes_on ? (wanted ? kPollNs : kRestNs) : 0;
 }
 
 void* run(void* /*unused*/) {
   prctl(PR_SET_NAME, "gpuprof-cpu");
-  const timespec pause = {0, kPollNs};
-  for (uint32_t poll = 0; poll_threads(); ++poll) {
-    if (poll % kPollsPerScan == 0) {
-      scan_modules();
-      store_relaxed(&follows_python, is_python_safe_in_handlers() ? 1U : 0U);
+  for (uint32_t poll = 0;; ++poll) {
+    const uint64_t pause_ns = poll_threads();
+    if (pause_ns == 0) {
+      return nullptr;
     }
+    if (pause_ns == kPollNs && poll % kPollsPerScan == 0) {
+      scan_modules_and([] { store_relaxed(&follows_python, is_python_safe_in_handlers() ? 1U : 0U); });
+    }
+    const timespec pause = {static_cast<time_t>(pause_ns / 1000000000), static_cast<long>(pause_ns % 1000000000)};
     nanosleep(&pause, nullptr);
   }
-  return nullptr;
 }
 
 }  // namespace
@@ -322,9 +342,11 @@ void start_cpu_samples() {
   pthread_mutex_lock(&sampling.mutex);
   if (sampling.pid == 0) {  // else the thread of the last connection has not ended, and serves this one
     sampling.signal = take_signal();
-    sampling.pid = sampling.signal != 0 && start_thread(run) ? getpid() : 0;
+    const bool exists = sampling.thread_in == getpid();
+    sampling.pid = sampling.signal != 0 && (exists || start_thread(run)) ? getpid() : 0;
+    sampling.thread_in = sampling.pid != 0 ? sampling.pid : sampling.thread_in;
     if (sampling.pid == 0) {
-      meta(kNote, sampling.signal == 0 ? "no CPU samples: the program uses all real-time signals"
+      meta(kNote, sampling.signal == 0 ? "no CPU samples: the program uses SIGURG and all real-time signals"
                                        : "no CPU samples: no thread could be started in the program");
     }
   }

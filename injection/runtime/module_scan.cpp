@@ -30,6 +30,10 @@ void report_loads() {
 }  // namespace
 
 void scan_modules() {
+  scan_modules_and(nullptr);
+}
+
+void scan_modules_and(void (*also)()) {
   if (!swap_if(&scanning, 0, 1)) {
     return;
   }
@@ -38,6 +42,9 @@ void scan_modules() {
   refresh_modules();
   find_python();
   report_loads();
+  if (also != nullptr) {
+    also();
+  }
   thread_state().in_module_scan = 0;
   unlock(&scanning);
 }

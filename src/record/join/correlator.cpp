@@ -222,22 +222,24 @@ void Correlator::poll_threads() {
     return;
   }
   next_thread_poll_ns_ = join_.now_ns + join_.options.cpu_period_ns;
-  thread_states_.poll(join_.now_ns, [this](const auto& id, const auto& thread, const OffCpu& time) {
-    with(thread.source, [&](const Source& source) {
-      const WorkEvent event{.site = {.source = source.id, .tid = id.tid, .op = profile::Op::off_cpu, .is_host = true},
-                            .start_ns = join_.now_ns - time.ns,
-                            .end_ns = join_.now_ns,
-                            .within_ns = thread.last.time_ns};
-      WorkKey key{.process = source.process(),
-                  .tid = id.tid,
-                  .thread = thread.name,
-                  .name = producers_.names().intern(time.reason),
-                  .op = profile::Op::off_cpu};
-      if (rows_.admit(event)) {
-        rows_.add(event, key, rows_.intern(key), source.pid, 0);
-      }
-    });
-  });
+  thread_states_.poll(join_.now_ns, windows_.open_since(),
+                      [this](const auto& id, const auto& thread, const OffCpu& time) {
+                        with(thread.source, [&](const Source& source) {
+                          const WorkEvent event{
+                              .site = {.source = source.id, .tid = id.tid, .op = profile::Op::off_cpu, .is_host = true},
+                              .start_ns = join_.now_ns - time.ns,
+                              .end_ns = join_.now_ns,
+                              .within_ns = thread.last.time_ns};
+                          WorkKey key{.process = source.process(),
+                                      .tid = id.tid,
+                                      .thread = thread.name,
+                                      .name = producers_.names().intern(time.reason),
+                                      .op = profile::Op::off_cpu};
+                          if (rows_.admit(event)) {
+                            rows_.add(event, key, rows_.intern(key), source.pid, 0);
+                          }
+                        });
+                      });
 }
 
 void Correlator::end_iteration(bool last) {
@@ -282,6 +284,7 @@ void Correlator::on_source_end(backend::SourceId id) {
   work_.end_source(id);
   samples_.end_source(id);
   stacks_.end_source(id);
+  thread_states_.end_source(id);
   const uint32_t pid = source->pid;
   const profile::ProcessId image = source->process();
   const Producers::Ended ended = producers_.end(*source);

@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::string_view kNoProcessor = "no processor";
 constexpr size_t kMostBytes = 4096;
+// A target may invent threads, and each costs three reads of files per poll.
+constexpr size_t kMostThreads = 4096;
+constexpr size_t kMostThreadsOfSource = 256;
 
 // Returns the name of what a thread waits for in this system call.
 std::string_view wait_of(long number, bool on_disk) {
@@ -105,16 +108,46 @@ void split_off_cpu(const ThreadPoll& before, const ThreadPoll& now, const std::f
   }
 }
 
-void ThreadStates::poll(uint64_t now_ns, const Emit& emit) {
+void ThreadStates::on_launch(const Id& id, backend::SourceId source, NameIndex name) {
+  auto entry = threads_.find(id);
+  const bool is_new = entry == threads_.end();
+  if (is_new || entry->second.source != source) {
+    size_t& count = of_source_[source];
+    if (count >= kMostThreadsOfSource || (is_new && threads_.size() >= kMostThreads)) {
+      return;
+    }
+    ++count;
+    if (is_new) {
+      entry = threads_.emplace(id, Thread{}).first;
+    } else {
+      --of_source_[entry->second.source];
+    }
+    entry->second.source = source;
+  }
+  entry->second.name = name;
+}
+
+ThreadStates::Threads::iterator ThreadStates::erase(Threads::iterator entry) {
+  --of_source_[entry->second.source];
+  return threads_.erase(entry);
+}
+
+void ThreadStates::end_source(backend::SourceId source) {
+  if (of_source_.erase(source) != 0) {
+    std::erase_if(threads_, [source](const auto& entry) { return entry.second.source == source; });
+  }
+}
+
+void ThreadStates::poll(uint64_t now_ns, uint64_t since_ns, const Emit& emit) {
   for (auto entry = threads_.begin(); entry != threads_.end();) {
     const ThreadStates::Id id = entry->first;
     Thread& thread = entry->second;
     const auto now = poll_thread(id, now_ns);
     if (!now) {
-      entry = threads_.erase(entry);
+      entry = erase(entry);
       continue;
     }
-    if (thread.last.time_ns != 0) {
+    if (thread.last.time_ns != 0 && thread.last.time_ns >= since_ns) {
       split_off_cpu(thread.last, *now, [&](const OffCpu& time) { emit(id, thread, time); });
     }
     thread.last = *now;

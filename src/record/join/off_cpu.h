@@ -48,16 +48,18 @@ class ThreadStates {
   // The thread's `last` is the poll before `now_ns`.
   using Emit = std::function<void(const Id&, const Thread&, const OffCpu&)>;
 
-  void on_launch(const Id& id, backend::SourceId source, NameIndex name) {
-    Thread& thread = threads_[id];
-    thread.source = source;
-    thread.name = name;
-  }
-  // Polls all threads, and forgets those that have ended.
-  void poll(uint64_t now_ns, const Emit& emit);
+  void on_launch(const Id& id, backend::SourceId source, NameIndex name);
+  void end_source(backend::SourceId source);
+  // Polls all threads, and forgets those that have ended. Emits nothing of polls before `since_ns`: a pause follows
+  // them.
+  void poll(uint64_t now_ns, uint64_t since_ns, const Emit& emit);
 
  private:
-  std::map<Id, Thread> threads_;
+  using Threads = std::map<Id, Thread>;
+  Threads::iterator erase(Threads::iterator entry);
+
+  Threads threads_;
+  std::map<backend::SourceId, size_t> of_source_;  // number of threads
 };
 
 }  // namespace gpuprof::record

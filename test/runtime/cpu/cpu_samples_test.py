@@ -12,6 +12,7 @@ PHASES = os.path.abspath(os.environ.get("GPUPROF_CPU_phases", "build/test/runtim
 GUEST = os.path.abspath(os.environ.get("GPUPROF_CPU_guest", "build/test/runtime/cpu/cpu_guest"))
 PYTHON_PHASES = os.path.join(rig.SOURCE, "test/runtime/cpu/phases.py")
 POINTS = 0.03
+TAKEN = "the CPU samples ended early, because the program has taken their signal"
 
 
 class CpuSamples(rig.RuntimeTest):
@@ -23,6 +24,12 @@ class CpuSamples(rig.RuntimeTest):
         profile = rig.Profile(self.profile_path)
         self.assertEqual(profile.losses(), {}, run.stderr.decode())
         return profile, {name: int(ns) for name, ns in expected}
+
+    def notes(self, profile):
+        return [values for key, values in profile.meta().items() if key.endswith(".note.cpu_samples")]
+
+    def samples(self, profile):
+        return sum(numbers[0] for work, numbers in profile.measured("HOST") if work.op == "cpu")
 
     def check_conserved(self, profile):
         """The leaves of the idle picture have the idle ns of the devices, and with busy time the recorded time."""
@@ -72,10 +79,38 @@ class CpuSamples(rig.RuntimeTest):
         self.assertEqual(run.returncode, 0, run.stderr.decode())
         self.assertEqual(run.stdout.decode(), plain.stdout.decode())
         profile = rig.Profile(self.profile_path)
-        notes = [values for key, values in profile.meta().items() if key.endswith(".note.cpu_samples")]
-        self.assertEqual(notes, [["the CPU samples ended early, because the program has taken their signal"]])
-        samples = sum(numbers[0] for work, numbers in profile.measured("HOST") if work.op == "cpu")
-        self.assertGreater(samples, 100, "the program was hardly sampled")
+        self.assertEqual(self.notes(profile), [[TAKEN]])
+        self.assertGreater(self.samples(profile), 100, "the program was hardly sampled")
+
+    def record_guest(self, option, *record_options):
+        run = self.run_command([rig.GPUPROF, "record", "--cpu=1000", *record_options, "-o", self.profile_path, "--",
+                                GUEST, option])
+        self.assertEqual(run.returncode, 0, run.stderr.decode())
+        return run.stdout.decode(), rig.Profile(self.profile_path)
+
+    @rig.requires("opencl", f"program:{GUEST}")
+    def test_a_program_that_resets_all_signals_lives(self):
+        text, profile = self.record_guest("--reset")
+        self.assertEqual(text, "alive\n")
+        self.assertEqual(self.notes(profile), [[TAKEN]])
+
+    @rig.requires("opencl", f"program:{GUEST}")
+    def test_a_program_that_uses_sigurg_is_sampled_by_another_signal(self):
+        text, profile = self.record_guest("--urgent")
+        self.assertEqual(text, "urgent signals 1\n")
+        self.assertEqual(self.notes(profile), [])
+        self.assertGreater(self.samples(profile), 20, "the program was hardly sampled")
+
+    @rig.requires("opencl", f"program:{GUEST}")
+    def test_the_sampling_thread_rests_while_nothing_is_recorded(self):
+        sleeps = {}
+        for options in ([], ["--start-paused"]):
+            text, _ = self.record_guest("--sleeps", *options)
+            before, during = map(int, re.fullmatch(r"sleeps (\d+) (\d+)\n", text).groups())
+            self.assertGreater(before, 0, "the sampling thread is missing")
+            sleeps[bool(options)] = during
+        self.assertGreater(sleeps[False], 30)
+        self.assertLess(sleeps[True], 10)
 
     @rig.requires("opencl", f"program:{PHASES}")
     def test_report_names_the_reasons_and_what_is_not_sampled(self):

@@ -7,12 +7,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csetjmp>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -111,6 +114,23 @@ int count_faults_on_alternate_stack() {
   return faults;
 }
 
+// Computes while there is an alternate stack of 4096 bytes. Returns how many of the bytes below it have changed.
+long count_bytes_below_alternate_stack() {
+  constexpr size_t kBelow = 65536;
+  constexpr size_t kStack = 4096;
+  constexpr char kUntouched = 0x5a;
+  static char memory[kBelow + kStack];
+  std::memset(memory, kUntouched, sizeof(memory));
+  stack_t alternate = {};
+  alternate.ss_sp = memory + kBelow;
+  alternate.ss_size = kStack;
+  check(sigaltstack(&alternate, nullptr) == 0 ? CL_SUCCESS : -1, "sigaltstack");
+  compute(milliseconds(300));
+  alternate.ss_flags = SS_DISABLE;
+  sigaltstack(&alternate, nullptr);
+  return static_cast<long>(kBelow) - std::count(memory, memory + kBelow, kUntouched);
+}
+
 // Blocks all signals in a thread that computes, and reads all signals from a descriptor.
 void read_all_signals(int* own, int* foreign) {
   sigset_t all;
@@ -164,8 +184,8 @@ int count_good_children() {
   return good;
 }
 
-// Gives each real-time signal a handler, as a program may that uses them all. Returns how often the handlers ran, at
-// most once for a signal that was on its way.
+// Gives SIGURG and each real-time signal a handler, as a program may that uses them all. Returns how often the handlers
+// ran, at most once for a signal that was on its way.
 std::atomic<int> foreign_signals = 0;
 
 void on_foreign(int) {
@@ -173,6 +193,7 @@ void on_foreign(int) {
 }
 
 int take_all_signals() {
+  handle(SIGURG, on_foreign, SA_RESTART);
   for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) {
     handle(signal, on_foreign, SA_RESTART);
   }
@@ -182,28 +203,78 @@ int take_all_signals() {
   return foreign_signals;
 }
 
+void reset_all_signals() {
+  for (int signal = 1; signal <= SIGRTMAX; ++signal) {
+    std::signal(signal, SIG_DFL);
+  }
+  compute(milliseconds(500));
+}
+
+// Returns how often the thread with this name has slept, or 0 if no thread has this name.
+long count_sleeps(const std::string& name) {
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(thread.path() / "status");
+    std::string word;
+    bool found = false;
+    while (status >> word) {
+      long sleeps = 0;
+      found = found || word == name;
+      if (found && word == "voluntary_ctxt_switches:" && status >> sleeps) {
+        return sleeps;
+      }
+    }
+  }
+  return 0;
+}
+
+// Counts the signals with a handler. A profiler may use SIGURG, which is ignored by default.
 int count_handlers() {
   int handlers = 0;
   for (int signal = 1; signal < SIGRTMIN; ++signal) {
     struct sigaction action = {};
-    handlers += sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_DFL ? 1 : 0;
+    handlers += signal != SIGURG && sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_DFL ? 1 : 0;
   }
   return handlers;
 }
 
 }  // namespace
 
-int main() {
+// --reset: only resets all signals. --urgent: only uses SIGURG. --sleeps: counts how often the profiler's thread
+// sleeps.
+int main(int argc, char** argv) {
+  const std::string only = argc > 1 ? argv[1] : "";
+  if (only == "--urgent") {
+    handle(SIGURG, on_foreign, SA_RESTART);
+  }
   const Session session = open_session("kernel void empty() {}");
   cl_kernel kernel = make_kernel(session, "empty");
   const size_t items = 1;
   check(clEnqueueNDRangeKernel(session.queue, kernel, 1, nullptr, &items, &items, 0, nullptr, nullptr), "enqueue");
   check(clFinish(session.queue), "clFinish");
+  if (only == "--reset") {
+    reset_all_signals();
+    std::printf("alive\n");
+    return 0;
+  }
+  if (only == "--urgent") {
+    compute(milliseconds(500));
+    std::raise(SIGURG);
+    std::printf("urgent signals %d\n", foreign_signals.load());
+    return 0;
+  }
+  if (only == "--sleeps") {
+    compute(milliseconds(500));
+    const long before = count_sleeps("gpuprof-cpu");
+    compute(milliseconds(2000));
+    std::printf("sleeps %ld %ld\n", before, count_sleeps("gpuprof-cpu") - before);
+    return 0;
+  }
   std::printf("handlers %d\n", count_handlers());
   std::printf("interrupted calls %d\n", count_interrupted_calls());
   use_timers();
   std::printf("timers fired\n");
   std::printf("faults %d\n", count_faults_on_alternate_stack());
+  std::printf("bytes below the alternate stack %ld\n", count_bytes_below_alternate_stack());
   int own = 0;
   int foreign = 0;
   std::thread reader(read_all_signals, &own, &foreign);

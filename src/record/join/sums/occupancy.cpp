@@ -246,24 +246,32 @@ size_t Occupancy::first_after(Blocked& blocked, uint64_t begin) {
 // Charges the gap from `begin` to the start of `next` to what the thread that launched `next` did. Time that no
 // interval of the thread explains is charged to next.otherwise.
 void Occupancy::charge_idle(Device device, uint64_t begin, const Interval& next) {
-  if (const auto found = blocked_.find(next.thread); found != blocked_.end()) {
-    charge_lane(device, found->second, 0, begin, next.start, next.otherwise);
-  } else {
+  const auto found = blocked_.find(next.thread);
+  if (found == blocked_.end()) {
     add_idle(device, next.otherwise, begin, next.start);
+  } else if (windows_.recorded(begin, next.start) < sampled_gap_ns_) {
+    charge_lane(device, found->second, Did::call, Did::call, begin, next.start, next.otherwise);
+  } else {
+    charge_lane(device, found->second, Did::compute, Did::off_cpu, begin, next.start, next.otherwise);
   }
 }
 
 // Charges the time to the intervals of the kind `did`, and the rest of it to the kinds that follow.
-void Occupancy::charge_lane(Device device, Lane& lane, size_t did, uint64_t begin, uint64_t end, Work otherwise) {
-  if (did == lane.size() || begin == end) {
-    return add_idle(device, otherwise, begin, end);
-  }
+void Occupancy::charge_lane(Device device, Lane& lane, Did did, Did last, uint64_t begin, uint64_t end,
+                            Work otherwise) {
+  const auto charge_rest = [&](uint64_t from, uint64_t to) {
+    if (did == last || from == to) {
+      add_idle(device, otherwise, from, to);
+    } else {
+      charge_lane(device, lane, static_cast<Did>(static_cast<uint8_t>(did) + 1), last, from, to, otherwise);
+    }
+  };
   uint64_t at = begin;
-  Blocked& blocked = lane.at(did);
+  Blocked& blocked = lane.at(static_cast<size_t>(did));
   for (size_t i = first_after(blocked, begin); i < blocked.calls.size() && blocked.calls[i].start < end; ++i) {
     const Call& call = blocked.calls[i];
     if (call.start > at) {
-      charge_lane(device, lane, did + 1, at, call.start, otherwise);
+      charge_rest(at, call.start);
       at = call.start;
     }
     const uint64_t until = std::min(call.end, end);
@@ -280,7 +288,7 @@ void Occupancy::charge_lane(Device device, Lane& lane, size_t did, uint64_t begi
     add_idle(device, call.work, at, at + ns);
     at += ns;
   }
-  charge_lane(device, lane, did + 1, at, end, otherwise);
+  charge_rest(at, end);
 }
 
 void Occupancy::add_idle(Device device, Work work, uint64_t begin, uint64_t end) {

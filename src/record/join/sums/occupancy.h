@@ -27,9 +27,10 @@ class Occupancy {
   using Device = uint32_t;
   using Thread = uint64_t;  // 0: unknown
 
-  // `windows` must outlive this object.
-  Occupancy(const Windows& windows, uint64_t start_ns, uint64_t interval_ns)
-      : windows_(windows), start_ns_(start_ns), interval_ns_(interval_ns) {}
+  // `windows` must outlive this object. In gaps with less recorded time than `sampled_gap_ns`, only calls explain idle
+  // time.
+  Occupancy(const Windows& windows, uint64_t start_ns, uint64_t interval_ns, uint64_t sampled_gap_ns = 0)
+      : windows_(windows), start_ns_(start_ns), interval_ns_(interval_ns), sampled_gap_ns_(sampled_gap_ns) {}
 
   // What a thread did, in the order in which it explains idle time. Where intervals overlap, the first kind counts.
   enum class Did : uint8_t { compute, call, off_cpu };
@@ -120,13 +121,15 @@ class Occupancy {
   // was recorded, or too many slices.
   [[nodiscard]] uint64_t end_of_slice(uint64_t at, uint64_t until) const;
   void charge_idle(Device device, uint64_t begin, const Interval& next);
-  void charge_lane(Device device, Lane& lane, size_t did, uint64_t begin, uint64_t end, Work otherwise);
+  // Charges the time to the intervals of the kinds from `did` to `last`.
+  void charge_lane(Device device, Lane& lane, Did did, Did last, uint64_t begin, uint64_t end, Work otherwise);
   void add_idle(Device device, Work work, uint64_t begin, uint64_t end);
   [[nodiscard]] uint64_t slice(uint64_t at) const { return at <= start_ns_ ? 0 : (at - start_ns_) / interval_ns_; }
 
   const Windows& windows_;
   uint64_t start_ns_;
   uint64_t interval_ns_;
+  uint64_t sampled_gap_ns_;
   RecentMap<std::unordered_map<Device, DeviceState>> devices_;
   std::unordered_map<Thread, Lane> blocked_;
   size_t blocked_calls_ = 0;

@@ -30,6 +30,17 @@ std::optional<Occupancy::Did> what_thread_did(profile::Op op) {
   }
 }
 
+// A sample stands for the time since the sample before, and a polled state for the time between two polls. They say
+// what the thread did in all of this time, but not when. If a gap has fewer samples than this, most of them stand for
+// time outside of it, so they would give it a false cause.
+constexpr uint64_t kSamplesInGap = 5;
+// Linux checks timers of CPU time at its ticks, which are up to 10 ms apart.
+constexpr uint64_t kLongestTickNs = 10'000'000;
+
+uint64_t sampled_gap_ns(uint64_t cpu_period_ns) {
+  return cpu_period_ns == 0 ? 0 : kSamplesInGap * std::max(cpu_period_ns, kLongestTickNs);
+}
+
 uint64_t thread_key(uint32_t pid, uint32_t tid) {
   return tid == 0 ? 0 : join_ids(pid, tid);
 }
@@ -37,7 +48,9 @@ uint64_t thread_key(uint32_t pid, uint32_t tid) {
 }  // namespace
 
 Rows::Rows(JoinContext& join, const Windows& windows)
-    : join_(join), occupancy_(windows, join.options.start_ns, join.options.interval_ns) {}
+    : join_(join),
+      occupancy_(windows, join.options.start_ns, join.options.interval_ns, sampled_gap_ns(join.options.cpu_period_ns)) {
+}
 
 bool Rows::admit(const WorkEvent& event) {
   Sums& sums = event.site.is_host ? host_ : gpu_;

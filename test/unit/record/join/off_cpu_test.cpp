@@ -1,6 +1,12 @@
 #include "record/join/off_cpu.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <semaphore>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "catch.h"
@@ -10,6 +16,7 @@ namespace {
 using gpuprof::record::blocked_reason;
 using gpuprof::record::OffCpu;
 using gpuprof::record::ThreadPoll;
+using gpuprof::record::ThreadStates;
 
 std::string split(const ThreadPoll& before, const ThreadPoll& now) {
   std::string text;
@@ -18,7 +25,99 @@ std::string split(const ThreadPoll& before, const ThreadPoll& now) {
   return text;
 }
 
+constexpr uint64_t kPolledSecond = 1'000'000'000;
+
+// A thread that waits until this object is destroyed.
+class WaitingThread {
+ public:
+  WaitingThread()
+      : thread_([this] {
+          id_ = {static_cast<uint32_t>(getpid()), static_cast<uint32_t>(syscall(SYS_gettid))};
+          started_.release();
+          end_.acquire();
+        }) {
+    started_.acquire();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until it waits
+  }
+  ~WaitingThread() {
+    end_.release();
+    thread_.join();
+  }
+  WaitingThread(const WaitingThread&) = delete;
+  WaitingThread& operator=(const WaitingThread&) = delete;
+  [[nodiscard]] ThreadStates::Id id() const { return id_; }
+
+ private:
+  ThreadStates::Id id_;
+  std::binary_semaphore started_{0};
+  std::binary_semaphore end_{0};
+  std::thread thread_;
+};
+
+// Returns the time for which a poll finds threads that do not compute.
+uint64_t polled_ns(ThreadStates& states, uint64_t now_ns, uint64_t since_ns = 0) {
+  uint64_t ns = 0;
+  states.poll(now_ns, since_ns, [&](const auto&, const auto&, const OffCpu& time) { ns += time.ns; });
+  return ns;
+}
+
+// Adds threads that do not exist: no thread has such a number.
+void add_invented(ThreadStates& states, uint32_t pid, uint32_t source, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) {
+    states.on_launch({pid, UINT32_MAX - i}, source, 0);
+  }
+}
+
 }  // namespace
+
+TEST_CASE("the first poll after a pause of the recording says nothing of the pause") {
+  const WaitingThread waiting;
+  ThreadStates states;
+  states.on_launch(waiting.id(), 1, 0);
+  CHECK(polled_ns(states, 1 * kPolledSecond) == 0);
+  CHECK(polled_ns(states, 2 * kPolledSecond) > kPolledSecond / 2);
+  CHECK(polled_ns(states, 100 * kPolledSecond, 99 * kPolledSecond) == 0);
+  CHECK(polled_ns(states, 101 * kPolledSecond, 99 * kPolledSecond) > kPolledSecond / 2);
+}
+
+TEST_CASE("threads of a source that has ended are not polled any more") {
+  const WaitingThread waiting;
+  ThreadStates states;
+  states.on_launch(waiting.id(), 1, 0);
+  CHECK(polled_ns(states, 1 * kPolledSecond) == 0);
+  states.end_source(2);
+  CHECK(polled_ns(states, 2 * kPolledSecond) > 0);
+  states.on_launch(waiting.id(), 3, 0);
+  states.end_source(1);
+  CHECK(polled_ns(states, 3 * kPolledSecond) > 0);
+  states.end_source(3);
+  CHECK(polled_ns(states, 4 * kPolledSecond) == 0);
+  states.on_launch(waiting.id(), 2, 0);  // the process has connected again
+  CHECK(polled_ns(states, 5 * kPolledSecond) == 0);
+  CHECK(polled_ns(states, 6 * kPolledSecond) > 0);
+}
+
+TEST_CASE("the number of polled threads has a limit, until some of them have ended") {
+  const WaitingThread waiting;
+  const auto polls_waiting = [&](ThreadStates& states, uint32_t source) {
+    states.on_launch(waiting.id(), source, 0);
+    polled_ns(states, 1 * kPolledSecond);  // it forgets threads that do not exist
+    return polled_ns(states, 2 * kPolledSecond) > 0;
+  };
+  ThreadStates states;
+  add_invented(states, waiting.id().pid, 1, 255);
+  CHECK(polls_waiting(states, 1));
+  ThreadStates one_source;
+  add_invented(one_source, waiting.id().pid, 1, 256);
+  CHECK_FALSE(polls_waiting(one_source, 1));
+  CHECK(polls_waiting(one_source, 1));
+  ThreadStates all;
+  for (uint32_t source = 1; source <= 16; ++source) {
+    add_invented(all, source, source, 256);
+  }
+  CHECK_FALSE(polls_waiting(all, 17));
+  CHECK(polls_waiting(all, 17));
+}
 
 TEST_CASE("the time between two polls at a thread is split by its times and states") {
   const ThreadPoll running{.time_ns = 1000, .ran_ns = 500, .waited_ns = 50};

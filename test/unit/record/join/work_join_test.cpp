@@ -508,13 +508,14 @@ TEST_CASE("with CPU samples, idle time belongs to what the launching thread comp
   rig.launch(sample, 78);
   rig.correlator.on_host_op({.source = 1,
                              .correlation = sample,
-                             .start_ns = 20'000,
-                             .end_ns = 50'000,
+                             .start_ns = 20'000'000,
+                             .end_ns = 50'000'000,
                              .count = 1,
                              .tid = 5,
                              .op = GPUPROF_HOST_CPU});
+  fake_now_ns = 100'000'000;
   rig.correlator.on_gpu_op(Rig::kernel(1, 1000, 10'000));
-  rig.correlator.on_gpu_op(Rig::kernel(2, 1000, 60'000));
+  rig.correlator.on_gpu_op(Rig::kernel(2, 1000, 60'012'000));
   const Batch batch = finish(rig);
   std::map<std::pair<profile::Op, uint64_t>, uint64_t> idle;
   for (const auto& one : batch.idle) {
@@ -524,13 +525,44 @@ TEST_CASE("with CPU samples, idle time belongs to what the launching thread comp
       CHECK(work->second.tid == 5);
     }
   }
-  CHECK(idle.at({profile::Op::cpu, 78}) == 30'000);
-  CHECK(idle.at({profile::Op::off_cpu, 0}) == 8'000 + 10'000 + 9'000);
+  CHECK(idle.at({profile::Op::cpu, 78}) == 30'000'000);
+  CHECK(idle.at({profile::Op::off_cpu, 0}) == 8'000 + 19'990'000 + 10'011'000);
   CHECK(idle.size() == 2);
   const auto rows = rig.rows(batch, profile::Op::cpu);
   REQUIRE(rows.size() == 1);
-  CHECK(rows.front().second.sum_ns == 30'000);
+  CHECK(rows.front().second.sum_ns == 30'000'000);
   CHECK(rig.correlator.totals().launches == 0);  // a sample is no launch
+}
+
+TEST_CASE("with CPU samples, gaps of 1 ms between kernels of 9 ms are not explained") {
+  constexpr uint64_t kMs = 1'000'000;
+  Rig rig({.cpu_period_ns = 1'000'000'000 / 99});
+  rig.stack(77);
+  fake_now_ns = 200 * kMs;
+  for (uint64_t step = 1; step <= 10; ++step) {
+    const uint64_t end_ns = 1000 + step * 10 * kMs;
+    rig.launch(step, 77);
+    rig.correlator.on_gpu_op(Rig::kernel(step, 9 * kMs, end_ns));
+    const uint64_t sample = GPUPROF_CORRELATION_HOST | GPUPROF_CORRELATION_CPU | step;
+    rig.launch(sample, 77);
+    rig.correlator.on_host_op({.source = 1,
+                               .correlation = sample,
+                               .start_ns = end_ns - 10 * kMs,
+                               .end_ns = end_ns,
+                               .count = 1,
+                               .tid = 5,
+                               .op = GPUPROF_HOST_CPU});
+  }
+  const Batch batch = finish(rig);
+  uint64_t not_sampled = 0;
+  for (const auto& one : batch.idle) {
+    if (const auto work = rig.works.find(one.work); work != rig.works.end()) {
+      CHECK(work->second.op == profile::Op::off_cpu);
+      CHECK(work->second.name == 0);
+      not_sampled += one.ns;
+    }
+  }
+  CHECK(not_sampled == 10 * kMs);
 }
 
 TEST_CASE("no time is swept before the recording began") {

@@ -17,7 +17,8 @@ struct OwnWindows {
   Windows windows;
 };
 struct Recorded : OwnWindows, Occupancy {
-  Recorded(uint64_t start_ns, uint64_t interval_ns) : Occupancy(windows, start_ns, interval_ns) {}
+  Recorded(uint64_t start_ns, uint64_t interval_ns, uint64_t sampled_gap_ns = 0)
+      : Occupancy(windows, start_ns, interval_ns, sampled_gap_ns) {}
 };
 
 struct Sums {
@@ -114,6 +115,25 @@ TEST_CASE("a time with a limit explains only so much of the time that nothing el
   REQUIRE(sums.idle.at({1, 30}) == 30 + 100);
   REQUIRE(sums.idle.at({1, 31}) == 20);
   REQUIRE(sums.idle.size() == 3);
+}
+
+TEST_CASE("samples and polled states explain no gap that is shorter than the limit") {
+  Recorded occupancy(0, 1'000'000, 100);
+  occupancy.windows.open(0);
+  occupancy.add(1, 10, 7, 0, 100, 50);
+  occupancy.blocked(7, 40, 90, 160, Occupancy::Did::compute);
+  occupancy.blocked(7, 20, 150, 170, Occupancy::Did::call);
+  occupancy.blocked(7, 30, 90, 199, Occupancy::Did::off_cpu);
+  occupancy.add(1, 11, 7, 199, 200, 51);  // after a gap of 99 ns
+  occupancy.blocked(7, 41, 200, 260, Occupancy::Did::compute);
+  occupancy.blocked(7, 31, 200, 300, Occupancy::Did::off_cpu);
+  occupancy.add(1, 12, 7, 300, 400, 52);  // after a gap of 100 ns
+  const Sums sums = finish_occupancy(occupancy, 400);
+  REQUIRE(sums.idle.at({1, 20}) == 20);
+  REQUIRE(sums.idle.at({1, 51}) == 79);
+  REQUIRE(sums.idle.at({1, 41}) == 60);
+  REQUIRE(sums.idle.at({1, 31}) == 40);
+  REQUIRE(sums.idle.size() == 4);
 }
 
 TEST_CASE("time outside of the windows is neither busy nor idle") {
