@@ -113,6 +113,9 @@ class Batches(unittest.TestCase):
         for at in range(1, len(data) // 4):
             if at not in taken:
                 struct.pack_into("<I", data, 4 * at, rng.getrandbits(32))
+        if row.name == "STATE_BASE_ADDRESS":  # bit 30 of dword 3 switches the bases off (Xe3p), and is reserved before
+            old, = struct.unpack_from("<I", data, 12)
+            struct.pack_into("<I", data, 12, old & ~(1 << 30))
         for pointer in row.kernels():  # flags below an address
             old, = struct.unpack_from("<I", data, 4 * pointer.dword)
             struct.pack_into("<I", data, 4 * pointer.dword, old | rng.getrandbits(6))
