@@ -95,11 +95,15 @@ void Rows::add(const WorkEvent& event, const WorkKey& key, profile::WorkId work,
   add_event(event, work);
 }
 
-// Above the memory budget, counts the duration as a lost detail: otherwise a target could fill the memory with invented
-// durations.
+// Above the memory budget, a duration that needs a new bucket counts as a lost detail: otherwise a target could fill
+// the memory with invented durations.
 void Rows::add_duration(uint64_t ns, uint64_t weight, RowValue& value) const {
-  if (weight > 0 && join_.memory().admit()) {
-    profile::count_of_bucket(value.durations, profile::DurationBuckets::of(ns)) += weight;
+  const uint32_t bucket = profile::DurationBuckets::of(ns);
+  const auto is_it = [bucket](const profile::Duration::Bucket& known) { return known.bucket == bucket; };
+  const bool may_add = !join_.memory().is_limited() ||
+                       std::any_of(value.durations.begin(), value.durations.end(), is_it) || join_.memory().admit();
+  if (weight > 0 && may_add) {
+    profile::count_of_bucket(value.durations, bucket) += weight;
   }
 }
 
