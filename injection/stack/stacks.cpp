@@ -129,6 +129,7 @@ void note_described(Memory& all, const Slot& slot, uint32_t index, uint32_t bit)
 
 // Sends a description of a module in the stack's ring, because the recorder may read the process's mappings too late.
 bool describe_module_once(gpuprof_segment* segment, ThreadState& thread, Memory& all, Slot& slot, uint32_t index) {
+  (void)ring_of(segment, thread);  // the thread may have written nothing yet
   const uint32_t ring = 1U << (thread.ring_plus_one - 1);
   if ((described_in(all, slot, index) & (ring | kNotDescribable)) != 0) {
     return true;

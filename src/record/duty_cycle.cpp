@@ -114,7 +114,7 @@ void DutyCycle::measure_slowdown(uint64_t now_ns, const DutyCost& cost) {
   }
   slowdown_.add(grew, weighted_ns / std::max(1.0, static_cast<double>(on_ns)));
   const double costs = slowdown_.share() * static_cast<double>(grew.recorded_ns);
-  // In a program that starts slowly, the first windows may show a slowdown that is none.
+  // In a program that starts slowly, the first windows may look slowed down although they are not.
   const double most =
       std::max(kMostHidden * static_cast<double>(grew.measured_ns()), kMostHiddenShare * static_cast<double>(on_ns));
   const double hidden = std::clamp(costs - static_cast<double>(grew.calls_ns), 0.0, most);

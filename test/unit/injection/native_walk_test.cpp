@@ -382,13 +382,17 @@ TEST_CASE("a thread on a stack provided by the program is walked") {
 
 namespace {
 
-// Calls `leaf` from one of two places, with the same stack pointer.
+// Calls `leaf` from one of two places, with the same stack pointer. Different code around the calls keeps the compiler
+// from making them one call.
 __attribute__((noinline)) void from_two_places(int which, const Leaf& leaf) {
   if (which == 0) {
+    asm volatile("# before the first place" ::: "memory");
     plain(3, leaf);
+    asm volatile("# behind the first place" ::: "memory");
   } else {
+    asm volatile("# before the second place" ::: "memory");
     plain(3, leaf);
-    GPUPROF_KEEP(&which);
+    asm volatile("# behind the second place" ::: "memory");
   }
   GPUPROF_KEEP_FRAME;
 }
@@ -470,7 +474,9 @@ TEST_CASE("a walk keeps the frames outside of the first change") {
   CHECK(kept[0] == 0);
   CHECK(kept[2] > 20 + 3);  // nothing has changed but the innermost frames
   CHECK(kept[3] >= 20);
-  CHECK(kept[3] < kept[2]);  // the walk has returned to another place in from_two_places()
+#ifndef __SANITIZE_ADDRESS__  // it changes the innermost frames, which include those of from_two_places()
+  CHECK(kept[3] < kept[2]);   // the walk has returned to another place in from_two_places()
+#endif
   CHECK(kept[5] == kept[2]);
 }
 
