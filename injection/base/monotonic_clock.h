@@ -11,18 +11,25 @@ namespace gpuprof::injection {
 // is in another time namespace.
 inline constinit int64_t recorder_clock_offset = 0;
 
+inline uint64_t to_ns(const timespec& time) {
+  return static_cast<uint64_t>(time.tv_sec) * 1000000000ULL + static_cast<uint64_t>(time.tv_nsec);
+}
+inline timespec to_timespec(uint64_t ns) {
+  return {static_cast<time_t>(ns / 1000000000), static_cast<long>(ns % 1000000000)};
+}
+
 // Returns CLOCK_MONOTONIC in ns.
 inline uint64_t local_ns() {
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000ULL + static_cast<uint64_t>(now.tv_nsec);
+  return to_ns(now);
 }
 
 // Returns the CPU time of this thread in ns.
 inline uint64_t thread_cpu_ns() {
   timespec now = {};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000ULL + static_cast<uint64_t>(now.tv_nsec);
+  return to_ns(now);
 }
 
 inline uint64_t recorder_time(uint64_t local) {
@@ -36,8 +43,7 @@ inline uint64_t now_ns() {
 
 // Converts a time of now_ns() to this process's CLOCK_MONOTONIC, for system calls that wait until a deadline.
 inline timespec to_monotonic(uint64_t ns) {
-  const uint64_t local = ns - static_cast<uint64_t>(load_relaxed(&recorder_clock_offset));
-  return {static_cast<time_t>(local / 1000000000), static_cast<long>(local % 1000000000)};
+  return to_timespec(ns - static_cast<uint64_t>(load_relaxed(&recorder_clock_offset)));
 }
 
 }  // namespace gpuprof::injection

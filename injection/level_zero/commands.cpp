@@ -76,7 +76,7 @@ uint32_t kernel_name(ze_kernel_handle_t kernel) {
     return 0;
   }
   if (api.zeKernelGetName(kernel, &bytes, name) == ZE_RESULT_SUCCESS && bytes > 1 && bytes <= sizeof(name)) {
-    return name[0] == '\0' ? 0 : name_id(name, strnlen(name, bytes));
+    return name_id(name, strnlen(name, bytes));
   }
   bytes = 0;
   if (api.zeKernelGetName(kernel, &bytes, nullptr) != ZE_RESULT_SUCCESS || bytes <= sizeof(name) || bytes > kLongest) {
@@ -89,7 +89,7 @@ uint32_t kernel_name(ze_kernel_handle_t kernel) {
     return 0;
   }
   const bool read = api.zeKernelGetName(kernel, &bytes, longer) == ZE_RESULT_SUCCESS;
-  const uint32_t id = read && longer[0] != '\0' ? name_id(longer, strnlen(longer, room)) : 0;
+  const uint32_t id = read ? name_id(longer, strnlen(longer, room)) : 0;
   free(longer);
   return id;
 }

@@ -26,7 +26,7 @@ uint32_t kernel_name(cl_kernel kernel) {
   size_t bytes = 0;
   const cl_int status = target.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof(name), name, &bytes);
   if (status == CL_SUCCESS) {
-    return name[0] == '\0' ? 0 : name_id(name, strnlen(name, sizeof(name)));
+    return name_id(name, strnlen(name, sizeof(name)));
   }
   if (target.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, 0, nullptr, &bytes) != CL_SUCCESS || bytes <= 1 ||
       bytes > kLongest) {
@@ -38,8 +38,7 @@ uint32_t kernel_name(cl_kernel kernel) {
     return 0;
   }
   uint32_t id = 0;
-  if (target.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, bytes, longer, nullptr) == CL_SUCCESS &&
-      longer[0] != '\0') {
+  if (target.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, bytes, longer, nullptr) == CL_SUCCESS) {
     id = name_id(longer, strnlen(longer, bytes));
   }
   free(longer);

@@ -35,8 +35,6 @@ constexpr uint32_t kPollsPerScan = 5;        // polls between two scans for new 
 constexpr uint32_t kPollsPerCheck = 50;      // polls between two checks of a thread's signal mask
 // A new thread is checked in each of its first polls: while a thread is being created, it blocks all signals.
 constexpr uint32_t kFirstChecks = 10;
-// The kernel looks at CPU-time timers only at its ticks, of which there are at least 100 per second.
-constexpr uint64_t kLongestTickNs = 10'000'000;
 constexpr uint32_t kMaxThreads = 4096;
 constexpr char kNote[] = "note.cpu_samples";
 
@@ -108,7 +106,7 @@ void on_sample(int /*signal*/, siginfo_t* info, void* context) {
   const uint64_t spent = cpu_ns - slot->cpu_ns;
   slot->cpu_ns = cpu_ns;
   // If the thread had blocked the signal, the stack explains only the last part of the time.
-  const uint64_t longest = segment->cpu_period_ns + kLongestTickNs;
+  const uint64_t longest = segment->cpu_period_ns + GPUPROF_LONGEST_TICK_NS;
   const uint64_t explained = spent < longest ? spent : longest;
   if (spent > explained) {
     emit_sample(segment, slot->state, now - spent, now - explained, 0);
@@ -141,7 +139,7 @@ bool take_if_free(int signal) {
   // All signals are blocked in the handler, so that no other handler delays it while it holds a lock.
   sigfillset(&action.sa_mask);
   // Not SA_ONSTACK: an alternate stack may have only 2 KiB, and the walk would write below it. The stack on which the
-  // program computes has more room.
+  // program computes is usually larger.
   action.sa_flags = SA_SIGINFO | SA_RESTART;
   return sigaction(signal, &action, nullptr) == 0;
 }
@@ -223,8 +221,8 @@ bool arm(SampledThread& slot, uint64_t period_ns) {
     return false;
   }
   slot.armed = true;
-  slot.cpu_ns = static_cast<uint64_t>(spent.tv_sec) * 1000000000ULL + static_cast<uint64_t>(spent.tv_nsec);
-  const timespec period = {static_cast<time_t>(period_ns / 1000000000), static_cast<long>(period_ns % 1000000000)};
+  slot.cpu_ns = to_ns(spent);
+  const timespec period = to_timespec(period_ns);
   const itimerspec times = {period, period};
   return syscall(SYS_timer_settime, slot.timer, 0, &times, nullptr) == 0;
 }
@@ -328,7 +326,7 @@ void* run(void* /*unused*/) {
     if (pause_ns == kPollNs && poll % kPollsPerScan == 0) {
       scan_modules_and([] { store_relaxed(&follows_python, is_python_safe_in_handlers() ? 1U : 0U); });
     }
-    const timespec pause = {static_cast<time_t>(pause_ns / 1000000000), static_cast<long>(pause_ns % 1000000000)};
+    const timespec pause = to_timespec(pause_ns);
     nanosleep(&pause, nullptr);
   }
 }

@@ -22,7 +22,8 @@ bool note_of(uint64_t correlation, LaunchNote* note) {
 }
 
 // The launches with several work items that are being reported, each in the slot of its id: twice the id, plus 1 if its
-// items are lost. If there is no space for the first item, all items are lost: a launch has all of its work or none.
+// items are lost. If there is no space for the first item, all items are lost. So the
+// profile has all work of a launch or none of it.
 uint64_t reported[64];
 
 // Emits one of several work items of a launch.

@@ -37,8 +37,8 @@ struct KernelLine {
   Match match = Match::exact;
   Change change = Change::both;
   std::vector<Cost> costs;                      // one per run, in the order of Comparison::runs
-  std::array<analyze::Durations, 2> durations;  // of the old runs and of the new runs
-  std::array<StallSums, 2> stalls;              // sums of the old runs and of the new runs
+  std::array<analyze::Durations, 2> durations;  // [0]: all old runs, [1]: all new runs
+  std::array<StallSums, 2> stalls;              // the same for stalls
 };
 
 struct FunctionLine {

@@ -170,10 +170,11 @@ class RunBuilder {
     run_.total += cost;
   }
 
-  // Caches by operation and name: many work items share few of them, and a name may be long.
+  // Key of a cache by operation and name: many work items share few of them, and a name may be long.
+  static uint64_t kernel_key(const p::Work& work) { return join_ids(static_cast<uint8_t>(work.op), index(work.name)); }
+
   uint32_t kernel_of(const p::Work& work) {
-    const uint64_t key = join_ids(static_cast<uint8_t>(work.op), index(work.name));
-    const auto [known, is_new] = kernels_by_id_.try_emplace(key, 0);
+    const auto [known, is_new] = kernels_by_id_.try_emplace(kernel_key(work), 0);
     if (is_new) {
       std::string name = analyze::work_label(tables_, work);
       const auto [named, added] = kernels_.try_emplace(name, static_cast<uint32_t>(run_.kernels.size()));
@@ -281,23 +282,26 @@ class RunBuilder {
     }
   }
 
+  // Returns null for kernels whose cost is 0, which no comparison shows.
+  Kernel* known_kernel(const p::Work& work) {
+    const auto kernel = kernels_by_id_.find(kernel_key(work));
+    return kernel == kernels_by_id_.end() ? nullptr : &run_.kernels[kernel->second];
+  }
+
   void add_durations() {
     for (size_t row = 0; row < rows_.durations.size(); ++row) {
-      const p::Work& work = rows_.work(rows_.rows[row]);
-      const auto kernel = kernels_by_id_.find(join_ids(static_cast<uint8_t>(work.op), index(work.name)));
-      if (kernel != kernels_by_id_.end()) {
-        run_.kernels[kernel->second].durations.add(rows_.durations[row]);
+      if (Kernel* const kernel = known_kernel(rows_.work(rows_.rows[row]))) {
+        kernel->durations.add(rows_.durations[row]);
       }
     }
   }
 
-  // Ignores kernels whose cost is 0, which no comparison shows.
   void add_stalls() {
     std::unordered_map<uint32_t, uint32_t> reasons;  // maps STRING id to index into stall_reasons
     for (const analyze::SampleRow& row : rows_.samples) {
       const p::Work& work = rows_.work(row);
-      const auto kernel = kernels_by_id_.find(join_ids(static_cast<uint8_t>(work.op), index(work.name)));
-      if (!rows_.info.samples_are_reliable() || kernel == kernels_by_id_.end()) {
+      Kernel* const kernel = known_kernel(work);
+      if (!rows_.info.samples_are_reliable() || kernel == nullptr) {
         continue;
       }
       const uint32_t id = index(row.key.reason);
@@ -305,7 +309,7 @@ class RunBuilder {
       if (is_new) {
         run_.stall_reasons.emplace_back(id == 0 ? analyze::kUnknown : tables_.text(row.key.reason));
       }
-      StallSums& sums = run_.kernels[kernel->second].stalls;
+      StallSums& sums = kernel->stalls;
       const auto [reason, is_first] = sums.reasons.try_emplace(known->second);
       if (is_first) {
         const analyze::StallSpread spread = rows_.stall_slices.spread(work.name, row.key.reason);

@@ -173,6 +173,11 @@ constexpr bool is_unsampled(const Work& work) {
   return !has_stack(work) && (work.flags & kWorkUnsampled) != 0;
 }
 
+// Whether the operation is not a call but a time of a thread, which only recordings with CPU samples have.
+constexpr bool is_thread_time(Op op) {
+  return op == Op::cpu || op == Op::off_cpu;
+}
+
 // Sums over the work items of one WORK that ended in one slice. The values of lines with the same slice and WORK are
 // added.
 struct Gpu {

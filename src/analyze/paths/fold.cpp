@@ -228,7 +228,7 @@ class TreeBuilder {
   LabelId work_leaf(const p::Work& work, FrameClass cls) { return label_of(paths_.work(work, cls)); }
 
   [[nodiscard]] std::string idle_label(const p::Work& work) const {
-    if (work.op == p::Op::cpu || work.op == p::Op::off_cpu) {
+    if (p::is_thread_time(work.op)) {
       return work_label(tables_, work);
     }
     if (p::work_kind(work.op) == p::WorkKind::host) {

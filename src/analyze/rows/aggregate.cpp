@@ -500,7 +500,7 @@ class Aggregator {
 
   void count_explained(const p::Idle& r) {
     const p::Work* const work = result_.tables.work(r.work);
-    if (work != nullptr && (work->op == p::Op::cpu || work->op == p::Op::off_cpu)) {
+    if (work != nullptr && p::is_thread_time(work->op)) {
       const bool is_explained = work->op == p::Op::cpu || index(work->name) != 0;
       (is_explained ? result_.info.idle_explained_ns : result_.info.idle_not_sampled_ns) += r.ns;
     }

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "profile/records.h"
@@ -15,6 +17,10 @@ struct Percentiles {
   std::optional<uint64_t> median_ns;
   std::optional<uint64_t> p95_ns;
   std::optional<uint64_t> p99_ns;
+
+  [[nodiscard]] std::array<std::pair<const char*, std::optional<uint64_t>>, 3> named() const {
+    return {{{"median", median_ns}, {"p95", p95_ns}, {"p99", p99_ns}}};
+  }
 };
 
 class Durations {

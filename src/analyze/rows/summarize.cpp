@@ -581,7 +581,7 @@ class Summarizer {
     for (const IdleRow& row : rows_.idle) {
       const p::Work* const work = rows_.tables.work(row.work);
       const p::Op op = work == nullptr ? p::Op::other : work->op;
-      is_sampled = is_sampled || op == p::Op::cpu || op == p::Op::off_cpu;
+      is_sampled = is_sampled || p::is_thread_time(op);
       if (op == p::Op::cpu) {
         on_cpu.add(*work, {.ns = row.ns});
         on_cpu_ns += row.ns;
@@ -631,8 +631,8 @@ class Summarizer {
         (of.op == p::Op::failed ? failures : without_work)[path_key(of, *texts_)].add(row, 0);
         continue;
       }
-      if (of.op == p::Op::cpu || of.op == p::Op::off_cpu) {
-        continue;  // not a call: a time of a thread
+      if (p::is_thread_time(of.op)) {
+        continue;
       }
       work[texts_->work_label(of)].add(row, 0);
       if (of.op == p::Op::sync) {

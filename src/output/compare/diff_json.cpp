@@ -105,12 +105,9 @@ class JsonWriter {
     put_match(kernel, object);
     put(line.difference, object);
     for (size_t side = 0; side < 2; ++side) {
-      const analyze::Percentiles of = compare::percentiles_of(all_, kernel, side);
-      const std::string begin = side == 0 ? "old_" : "new_";
-      for (const auto& [name, ns] :
-           {std::pair("median_ns", of.median_ns), {"p95_ns", of.p95_ns}, {"p99_ns", of.p99_ns}}) {
+      for (const auto& [name, ns] : compare::percentiles_of(all_, kernel, side).named()) {
         if (ns) {
-          object.number(begin + name, *ns);
+          object.number(std::string(side == 0 ? "old_" : "new_") + name + "_ns", *ns);
         }
       }
     }

@@ -230,13 +230,13 @@ class Text {
   // Formats the percentiles as a line below a kernel. Empty if none changed by more than the width of two buckets.
   [[nodiscard]] std::string durations(const KernelLine& line) const {
     constexpr double kLeastChange = 0.03;
-    const analyze::Percentiles before = compare::percentiles_of(all_, line, 0);
-    const analyze::Percentiles after = compare::percentiles_of(all_, line, 1);
+    const auto before = compare::percentiles_of(all_, line, 0).named();
+    const auto after = compare::percentiles_of(all_, line, 1).named();
     std::string text;
     bool differs = false;
-    for (const auto& [name, old_ns, new_ns] : {std::tuple("median", before.median_ns, after.median_ns),
-                                               {"p95", before.p95_ns, after.p95_ns},
-                                               {"p99", before.p99_ns, after.p99_ns}}) {
+    for (size_t i = 0; i < before.size(); ++i) {
+      const auto& [name, old_ns] = before[i];
+      const auto& new_ns = after[i].second;
       if (old_ns && new_ns) {
         text.append(text.empty() ? "\n    each: " : ", ").append(name).append(" ");
         text.append(duration_text(*old_ns)).append(" -> ").append(duration_text(*new_ns));

@@ -51,11 +51,9 @@ void put_numbers(const Line& line, bool timed, JsonObject& object) {
     if (line.deviation_ns) {
       object.number("stddev_ns", *line.deviation_ns);
     }
-    for (const auto& [name, ns] : {std::pair("median_ns", line.percentiles.median_ns),
-                                   {"p95_ns", line.percentiles.p95_ns},
-                                   {"p99_ns", line.percentiles.p99_ns}}) {
+    for (const auto& [name, ns] : line.percentiles.named()) {
       if (ns) {
-        object.number(name, *ns);
+        object.number(std::string(name) + "_ns", *ns);
       }
     }
     put_margin(line.margin, object);

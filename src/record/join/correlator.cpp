@@ -223,23 +223,25 @@ void Correlator::poll_threads() {
   }
   next_thread_poll_ns_ = join_.now_ns + join_.options.cpu_period_ns;
   thread_states_.poll(join_.now_ns, windows_.open_since(),
-                      [this](const auto& id, const auto& thread, const OffCpu& time) {
-                        with(thread.source, [&](const Source& source) {
-                          const WorkEvent event{
-                              .site = {.source = source.id, .tid = id.tid, .op = profile::Op::off_cpu, .is_host = true},
-                              .start_ns = join_.now_ns - time.ns,
-                              .end_ns = join_.now_ns,
-                              .within_ns = thread.last.time_ns};
-                          WorkKey key{.process = source.process(),
-                                      .tid = id.tid,
-                                      .thread = thread.name,
-                                      .name = producers_.names().intern(time.reason),
-                                      .op = profile::Op::off_cpu};
-                          if (rows_.admit(event)) {
-                            rows_.add(event, key, rows_.intern(key), source.pid, 0);
-                          }
-                        });
+                      [this](const ThreadStates::Id& id, const ThreadStates::Thread& thread, const OffCpu& time) {
+                        with(thread.source, [&](const Source& source) { add_off_cpu(source, id.tid, thread, time); });
                       });
+}
+
+void Correlator::add_off_cpu(const Source& source, uint32_t tid, const ThreadStates::Thread& thread,
+                             const OffCpu& time) {
+  const WorkEvent event{.site = {.source = source.id, .tid = tid, .op = profile::Op::off_cpu, .is_host = true},
+                        .start_ns = join_.now_ns - time.ns,
+                        .end_ns = join_.now_ns,
+                        .within_ns = thread.last.time_ns};
+  WorkKey key{.process = source.process(),
+              .tid = tid,
+              .thread = thread.name,
+              .name = producers_.names().intern(time.reason),
+              .op = profile::Op::off_cpu};
+  if (rows_.admit(event)) {
+    rows_.add(event, key, rows_.intern(key), source.pid, 0);
+  }
 }
 
 void Correlator::end_iteration(bool last) {

@@ -135,6 +135,7 @@ class Correlator final : public backend::EventSink, public StackSink {
   void add_launch(backend::SourceId source, uint64_t correlation, const PendingLaunch& call);
   void close(const Source& source);
   void poll_threads();
+  void add_off_cpu(const Source& source, uint32_t tid, const ThreadStates::Thread& thread, const OffCpu& time);
 
   JoinContext join_;
   Producers producers_;

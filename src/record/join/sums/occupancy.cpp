@@ -7,7 +7,7 @@
 namespace gpuprof::record {
 namespace {
 
-// Limit on stored intervals per thread and kind. No stored interval explains older idle time.
+// Limit on stored intervals per thread and kind. Idle time before the oldest stored interval has no explanation.
 constexpr size_t kMaxBlocked = 65536;
 constexpr size_t kMaxLanes = 16384;
 constexpr size_t kMaxBlockedInAll = 500'000;

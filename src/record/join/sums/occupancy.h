@@ -1,8 +1,9 @@
 // Apportions the time of each device among its work. Sweeps over all work in order of time, some seconds late, because
 // records arrive late and out of order. Removes work that has been swept. At each nanosecond inside a recording window,
 // the running work that started first gets the busy time, and all running work gets equal parts as exclusive time. Time
-// without running work is idle time. It is charged to the blocking call of the thread that launched the next work.
-// Without such a call, it is charged to that work. All time counts in the slice in which it passed, except that one
+// without running work is idle time. It is charged to what the thread that launched the next work did: to its blocking
+// calls, and with CPU samples also to its computing and to other times in which it did not compute. The rest is charged
+// to the next work, or to add()'s `otherwise`. All time counts in the slice in which it passed, except that one
 // piece of time longer than a million slices counts in the slice in which it begins.
 #pragma once
 
@@ -84,7 +85,7 @@ class Occupancy {
     uint64_t limit;  // see blocked()
   };
   struct Charged {
-    uint64_t start = 0;  // of the call
+    uint64_t start = 0;  // when the call began
     uint64_t ns = 0;     // how much of the call's limit is used up
   };
   struct Running : Interval {
@@ -93,7 +94,7 @@ class Occupancy {
   struct Blocked {
     std::deque<Call> calls;                              // in order of their end
     size_t next = 0;                                     // result of the last search for a call
-    std::map<std::pair<Device, Work>, Charged> charged;  // of the last call of each work
+    std::map<std::pair<Device, Work>, Charged> charged;  // for the last call of each work
   };
   using Lane = std::array<Blocked, 3>;  // the intervals of a thread, indexed by Did
   struct DeviceState {

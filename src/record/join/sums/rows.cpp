@@ -34,11 +34,9 @@ std::optional<Occupancy::Did> what_thread_did(profile::Op op) {
 // what the thread did in all of this time, but not when. If a gap has fewer samples than this, most of them stand for
 // time outside of it, so they would give it a false cause.
 constexpr uint64_t kSamplesInGap = 5;
-// Linux checks timers of CPU time at its ticks, which are up to 10 ms apart.
-constexpr uint64_t kLongestTickNs = 10'000'000;
 
 uint64_t sampled_gap_ns(uint64_t cpu_period_ns) {
-  return cpu_period_ns == 0 ? 0 : kSamplesInGap * std::max(cpu_period_ns, kLongestTickNs);
+  return cpu_period_ns == 0 ? 0 : kSamplesInGap * std::max<uint64_t>(cpu_period_ns, GPUPROF_LONGEST_TICK_NS);
 }
 
 uint64_t thread_key(uint32_t pid, uint32_t tid) {
@@ -147,7 +145,7 @@ profile::WorkId Rows::unexplained(const WorkKey& key) {
 }
 
 void Rows::add_event(const WorkEvent& event, profile::WorkId work) {
-  if (!join_.options.timeline || event.site.op == profile::Op::cpu || event.site.op == profile::Op::off_cpu) {
+  if (!join_.options.timeline || profile::is_thread_time(event.site.op)) {
     return;
   }
   if (events_.size() >= kMaxTimelineLines || join_.memory().is_limited()) {

@@ -268,7 +268,7 @@ _TABLE = (
     ("MEDIA_VFE_STATE", "gen8 gen9 gen11", 0x70000000, 0xFFFF0000, (15, 0), 2, 9, (), "mesa", ""),
     ("MEDIA_VFE_STATE", "gen12", 0x70000000, 0xFFFF0000, (15, 0), 2, 9, (), "cr mesa", ""),
     ("GSC_FW_LOAD", "dg2 xe2 xe3 xe3p", 0x40400000, 0xFFC00000, (15, 0), 2, 4, (), "xe", "GSC engine only"),
-    ("GSC_HECI_CMD_PKT", "dg2 xe2 xe3 xe3p", 0x40000000, 0xFFC00000, (15, 0), 2, 8, (), "xe", "GSC engine only; type 2 clashes with blitter, tell by engine"),
+    ("GSC_HECI_CMD_PKT", "dg2 xe2 xe3 xe3p", 0x40000000, 0xFFC00000, (15, 0), 2, 8, (), "xe", "GSC engine only; the blitter uses the same type and opcode; only the engine differs"),
     ("MEM_COPY", "pvc xe2 xe3 xe3p", 0x56800000, 0xFFC00000, (7, 0), 2, 10, (), "cr igt", ""),
     ("MEM_SET", "pvc xe2 xe3 xe3p", 0x56C00000, 0xFFC00000, (7, 0), 2, 7, (), "cr igt xe", ""),
     ("XY_BLOCK_COPY_BLT", "gen12", 0x50400000, 0xFFC00000, (7, 0), 2, 12, (), "cr mesa", ""),
@@ -578,7 +578,7 @@ def _field(value, high, low):
 
 
 def rule_length(dword0):
-    """Dwords by the general rule of the command's type; None where there is none."""
+    """Returns the dwords by the general rule of the command's type, or None if the type has no rule."""
     kind = dword0 >> 29
     if kind == 0:
         return 1 if _field(dword0, 28, 23) < 0x10 else _field(dword0, 7, 0) + 2

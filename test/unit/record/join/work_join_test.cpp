@@ -531,7 +531,7 @@ TEST_CASE("with CPU samples, idle time belongs to what the launching thread comp
   const auto rows = rig.rows(batch, profile::Op::cpu);
   REQUIRE(rows.size() == 1);
   CHECK(rows.front().second.sum_ns == 30'000'000);
-  CHECK(rig.correlator.totals().launches == 0);  // a sample is no launch
+  CHECK(rig.correlator.totals().launches == 0);  // samples do not count as launches
 }
 
 TEST_CASE("with CPU samples, gaps of 1 ms between kernels of 9 ms are not explained") {
