@@ -47,6 +47,7 @@ uint64_t host_id(const CUpti_CallbackData& data) {
 
 // A launch while recording is off.
 void pass(const CUpti_CallbackData& data) {
+  note_attached_launch(data.correlationId);
   if (!tracing() && counts_passed()) {
     return;
   }
@@ -58,8 +59,11 @@ void begin_launch(const CUpti_CallbackData& data) {
   const uint64_t begun_ns = begin_timing();
   last_launch = id_of(data);
   if (wants(GPUPROF_OPTION_WINDOWS)) {
-    launch_begun(data.correlationId);
-    note_window_launch(data.correlationId);
+    // Until CUPTI is switched on, it may call back, but makes no records.
+    if (load_relaxed(&session().paused) == 0) {
+      launch_begun(data.correlationId);
+    }
+    note_attached_launch(data.correlationId);
   }
   note_context(data.context);
   open_call.start_ns = (control() & GPUPROF_CONTROL_CALLS) != 0 ? now_ns() : 0;

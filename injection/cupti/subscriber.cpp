@@ -48,8 +48,8 @@ enum Finalize : uint32_t {
   kDone = 4
 };
 
-// After a pause, kernels of the last launches may still run. CUPTI is detached once their records have come, but after
-// this time at the latest.
+// After a pause, kernels of the last launches may still run. CUPTI is detached once their records have come. Launches
+// without a record for twice this time are no longer waited for, even if there were windows in that time.
 constexpr uint64_t kUnfinishedNs = 10'000'000'000;
 // Without GPUPROF_OPTION_WINDOWS, it is not known which launches are unfinished.
 constexpr uint64_t kPauseNs = 200'000'000;
@@ -59,6 +59,7 @@ CUpti_SubscriberHandle subscriber = nullptr;
 bool enabled = false;        // kinds and callbacks are on
 bool enabled_early = false;  // they were enabled before the first context, so CUPTI cannot switch them off and on again
 uint64_t paused_since = 0;   // 0: not paused, or the pause has been completed
+uint64_t forgot_ns = 0;      // time of the last call of forget_old_launches()
 // True on the thread that requested the detach. This thread makes a driver call, and CUPTI detaches during that call,
 // which takes about 2 s.
 constinit thread_local bool may_finalize = false;
@@ -326,7 +327,7 @@ bool subscribe(bool again) {
   }
   store_relaxed(&session().subscriptions, again ? load_relaxed(&session().subscriptions) + 1 : 0U);
   forget_launches();
-  forget_window_launches();
+  forget_attached_launches();
   if (const char* failure = configure(again, &result); failure != nullptr) {
     give_up(failure, result);
     disable_kinds(false);
@@ -375,7 +376,6 @@ void pause() {
   }
   store_relaxed(&s.paused, 1U);
   pause_handlers(true);
-  set_tracing(false);
   // While recording is off, CUPTI does not report changes of graphs. So conditional nodes may exist.
   store_relaxed(&s.conditions, 1U);
   distrust_node_names();
@@ -386,6 +386,7 @@ void pause() {
     enabled = false;
     paused_since = now_ns();
   }
+  set_tracing(false);
 }
 
 }  // namespace
@@ -434,13 +435,16 @@ bool complete_pause() {
     paused_since = 0;
     return true;
   }
-  const uint64_t paused_ns = now_ns() - paused_since;
-  if (windows ? any_unfinished() && paused_ns < kUnfinishedNs : paused_ns < kPauseNs) {
+  const uint64_t begun = now_ns();
+  if (begun - forgot_ns >= kUnfinishedNs) {
+    forget_old_launches();
+    forgot_ns = begun;
+  }
+  if (windows ? any_unfinished() : begun - paused_since < kPauseNs) {
     session().api.flush_all(0);
     count_dropped();
     return false;
   }
-  const uint64_t begun = now_ns();
   request_finalize(false);
   finish_finalize();
   report_passed(false);

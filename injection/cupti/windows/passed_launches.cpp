@@ -48,12 +48,13 @@ struct Passed {
   uint32_t tracing;
   uint32_t lock;
   uint64_t records;      // without those of graph nodes
-  uint32_t last_launch;  // correlation id of the last launch in a window; 0: none
+  uint32_t last_launch;  // correlation id of the last launch; 0: none since CUPTI was attached
   // Guarded by the lock:
   bool attached;           // the process may have launched kernels before the recording
-  uint32_t former_launch;  // last_launch when this window began
+  uint32_t former_launch;  // last_launch at the end of the window before; 0: CUPTI was attached since then
   Numbers devices[kDevices];
   // Used only by the service thread:
+  uint32_t ended_launch;   // last_launch at the end of the last window
   uint64_t begin_ns;       // begin of the recording
   uint64_t unwanted_ns;    // when recording was switched off by the user, since the last window; 0: it was not
   uint64_t window_ns;      // begin of the last window
@@ -126,7 +127,7 @@ void set_tracing(bool on) {
       count(GPUPROF_COUNT_PASSED_NS, wanted_ns);
     }
     if (try_lock_bounded(&state.lock)) {
-      state.former_launch = load_relaxed(&state.last_launch);
+      state.former_launch = state.ended_launch;
       for (Numbers& device : state.devices) {
         device.traced += device.window.size();
         device.former = device.window;
@@ -139,6 +140,7 @@ void set_tracing(bool on) {
     }
     state.unwanted_ns = 0;
   } else if (!on && tracing()) {
+    state.ended_launch = load_relaxed(&state.last_launch);
     state.window_end_ns = now;
     state.recorded_ns += now - state.window_ns;
     count(GPUPROF_COUNT_RECORDED_NS, now - state.window_ns);
@@ -154,15 +156,16 @@ void note_traced_record() {
   add_relaxed(&state.records, uint64_t{1});
 }
 
-void note_window_launch(uint32_t correlation) {
+void note_attached_launch(uint32_t correlation) {
   uint32_t known = 0;
   do {
     known = load_relaxed(&state.last_launch);
   } while ((known == 0 || is_earlier_launch(known, correlation)) && !swap_if(&state.last_launch, known, correlation));
 }
 
-void forget_window_launches() {
+void forget_attached_launches() {
   store_relaxed(&state.last_launch, 0U);
+  state.ended_launch = 0;
 }
 
 void note_traced_kernel(uint32_t correlation, uint32_t device_number, int64_t number) {

@@ -10,15 +10,16 @@ namespace gpuprof::injection::cupti {
 
 // Begins to count. `attached`: the process may have launched kernels before.
 void begin_passed(bool attached);
-// Whether kernels are recorded now. Launches are counted one by one while this is true.
+// Whether kernels are recorded now. Launches are counted one by one while this is true. Call it after CUPTI was
+// switched: launches before set_tracing(false) may have records, and launches after it have none until the next window.
 void set_tracing(bool on);
 [[nodiscard]] bool tracing();
 
-// A launch begins while kernels are recorded. Records of such a launch belong to its window, even if they come in the
-// next one.
-void note_window_launch(uint32_t correlation);
+// A launch begins while CUPTI is attached, in a window or not. Records of a launch before the end of a window belong to
+// that window, even if they come in the next one.
+void note_attached_launch(uint32_t correlation);
 // CUPTI was attached again: it has delivered all earlier records, and begins anew with its correlation ids.
-void forget_window_launches();
+void forget_attached_launches();
 
 // CUPTI recorded work that no graph launch made. Kernels are reported by both functions.
 void note_traced_record();

@@ -14,7 +14,8 @@ import unittest
 import rig
 import wire_recorder
 from wire_layout import (CORRELATION_HOST as HOST, CORRELATION_NODE as NODE, GPU_OP_MORE, GPU_OP_UNSAMPLED,
-                         GRAPH_NODE_DESTROYED as NODE_DESTROYED, GRAPH_NODE_UPDATED as NODE_UPDATED, HOST_OPS)
+                         GRAPH_NODE_DESTROYED as NODE_DESTROYED, GRAPH_NODE_UPDATED as NODE_UPDATED, HOST_OPS,
+                         OPTION_WINDOWS)
 from wire_recorder import (ALL_STACKS, CONTROL_CALLS, CONTROL_ENABLED, CONTROL_FLUSH, CONTROL_LAUNCH_RECORDS,
                            NO_DEVICE, OPTION_LATENCY, OPTION_WHOLE_GRAPHS)
 
@@ -463,6 +464,31 @@ class InTime(InjectionTest):
         process.wait()
         recorder.close()
         self.assertEqual(source.totals(), did["ops"])
+
+    def test_cupti_detaches_although_earlier_pauses_were_too_short(self):
+        """Launches while CUPTI is switched on again make no records, so no later pause may wait for them."""
+        recorder, process = self.start("--rate", "20000", "--seconds", "6", options=OPTION_WINDOWS)
+        self.wait_for(lambda: recorder.sources and recorder.sources[0].launches > 1000)
+        source = recorder.sources[0]
+
+        def attachment():
+            """Returns how many times CUPTI was attached again, from the id of the last launch."""
+            launches = len(source.launch_records)
+            self.wait_for(lambda: len(source.launch_records) > launches + 100)
+            return source.launch_records[-1][0] >> 32
+
+        for _ in range(30):
+            source.control &= ~CONTROL_ENABLED
+            time.sleep(0.006)
+            source.control |= CONTROL_ENABLED
+            time.sleep(0.02)
+        before = attachment()
+        source.control &= ~CONTROL_ENABLED
+        time.sleep(3)
+        source.control |= CONTROL_ENABLED
+        self.assertEqual(attachment(), before + 1)
+        source, did = self.finish(recorder, process)
+        self.assertAlmostEqual(source.launches + source.counts["passed"], did["launches"], delta=did["launches"] / 50)
 
     def test_the_library_stops_recording_after_the_recorder_has_gone(self):
         recorder, process = self.start("--launches", "100000", "--kernels-only", "--gap-us", "5000")

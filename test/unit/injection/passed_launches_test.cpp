@@ -15,7 +15,7 @@ namespace {
 void trace(int64_t first, int64_t last, bool begins) {
   for (int64_t number = first; number <= last; ++number) {
     if (begins) {
-      cupti::note_window_launch(static_cast<uint32_t>(number));
+      cupti::note_attached_launch(static_cast<uint32_t>(number));
     } else {
       cupti::note_traced_record();
       cupti::note_traced_kernel(static_cast<uint32_t>(number), 0, number);
@@ -104,14 +104,35 @@ TEST_CASE("a record that comes in the next window belongs to the window of its l
   CHECK(passed(source) == 10 + 70);
 }
 
+TEST_CASE("launches while CUPTI is switched belong to the window before or after") {
+  const Source source = record_one({}, [] {
+    cupti::begin_passed(false);
+    cupti::set_tracing(true);
+    trace(11, 32, true);  // 31 and 32 begin after the window, but are recorded
+    trace(11, 29, false);
+    cupti::set_tracing(false);
+    trace(33, 100, true);
+    trace(101, 102, true);  // recorded before the window begins
+    cupti::set_tracing(true);
+    trace(30, 32, false);
+    trace(101, 102, false);
+    trace(103, 110, true);
+    trace(103, 110, false);
+    cupti::set_tracing(false);
+    cupti::report_passed(false);
+    return 0;
+  });
+  CHECK(passed(source) == 10 + 68);
+}
+
 TEST_CASE("after CUPTI was detached, equal correlation ids are of other launches") {
   const Source source = record_one({}, [] {
     cupti::begin_passed(false);
     run_window(11, 30);
-    cupti::forget_window_launches();
+    cupti::forget_attached_launches();
     cupti::set_tracing(true);
     for (int64_t i = 1; i <= 10; ++i) {
-      cupti::note_window_launch(static_cast<uint32_t>(i));
+      cupti::note_attached_launch(static_cast<uint32_t>(i));
       cupti::note_traced_record();
       cupti::note_traced_kernel(static_cast<uint32_t>(i), 0, 100 + i);
     }

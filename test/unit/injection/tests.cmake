@@ -30,7 +30,8 @@ endif()
 target_sources(unit_injection PRIVATE ${PROJECT_SOURCE_DIR}/injection/cupti/calls.cpp
                                      ${PROJECT_SOURCE_DIR}/injection/cupti/cubin.cpp
                                      ${PROJECT_SOURCE_DIR}/injection/cupti/sampling/sampling_texts.cpp
-                                     ${PROJECT_SOURCE_DIR}/injection/cupti/windows/passed_launches.cpp)
+                                     ${PROJECT_SOURCE_DIR}/injection/cupti/windows/passed_launches.cpp
+                                     ${PROJECT_SOURCE_DIR}/injection/cupti/windows/unfinished_launches.cpp)
 
 if(GPUPROF_LEVEL_ZERO_INCLUDE)
   target_include_directories(unit_injection SYSTEM PRIVATE ${GPUPROF_LEVEL_ZERO_INCLUDE})
