@@ -3,10 +3,12 @@
 #include <array>
 #include <utility>
 
+#include "analyze/merge/recordings.h"
 #include "analyze/paths/fold.h"
 #include "analyze/paths/inverted.h"
 #include "analyze/rows/summarize.h"
 #include "analyze/rows/time_series.h"
+#include "analyze/subsets/subset_meta.h"
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
@@ -437,6 +439,7 @@ class Flame : public Command {
     const auto command = rows.info.meta.find("command");
     options.subtitle = command == rows.info.meta.end() ? std::string() : command->second;
     options.facts = output::recorded_text(rows.info);
+    options.range = analyze::named_recordings(rows.info.meta) > 1 ? "" : analyze::recorded_range(rows.info.meta);
     options.notice = output::notice_text(rows.info);
     options.kind = weight.kind;
     options.names = names(rows.info);
