@@ -27,6 +27,7 @@
 #include "output/picture/svg.h"
 #include "output/picture/time_series.h"
 #include "output/trust.h"
+#include "profile/loss.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -369,7 +370,7 @@ class Flame : public Command {
     }
     if (filters) {
       return {"no work ran inside the NVTX range" + (fold_.range.empty() ? "" : " '" + fold_.range + "'"),
-              "--nvtx=frames shows which ranges there are", kExitNothing};
+              "--nvtx=frames shows which ranges there are" + renamed_ranges(info), kExitNothing};
     }
     const bool is_timed = info.kind == ProfileKind::durations || info.kind == ProfileKind::mixed;
     const char* other = is_timed ? "sum" : info.kind == ProfileKind::stall_samples ? "samples" : "count";
@@ -381,6 +382,16 @@ class Flame : public Command {
               kExitNothing};
     }
     return {"the chosen weight is 0 in the whole profile", std::string("try --weight ") + other, kExitNothing};
+  }
+
+  // Returns a clause if a range may be in the profile under another name.
+  static std::string renamed_ranges(const analyze::ProfileInfo& info) {
+    const auto lost = info.losses.find(std::string(profile::word(profile::LossReason::range_limit)));
+    return lost == info.losses.end() || lost->second == 0
+               ? ""
+               : "; " + counted_text(lost->second, "launch") + " (range_limit)" +
+                     (lost->second == 1 ? " has" : " have") +
+                     " other range names than the program gave, such as step [N]";
   }
 
   static void explain_unsampled(const FoldResult& folded, WeightKind weight) {
