@@ -7,6 +7,7 @@
 
 #include "analyze/merge/recordings.h"
 #include "analyze/subsets/subset_meta.h"
+#include "base/saturating_add.h"
 #include "base/text/numbers.h"
 #include "base/text/utf8.h"
 
@@ -87,21 +88,22 @@ std::vector<std::string> failure_differences(std::span<const RunFacts* const> ol
                                              std::span<const RunFacts* const> new_runs, double least_percent) {
   std::vector<std::string> differences;
   for (const auto& [side, others] : {std::pair(old_runs, new_runs), std::pair(new_runs, old_runs)}) {
-    double launches = 0;
-    double failed = 0;
+    uint64_t launches = 0;
+    uint64_t failed = 0;
     for (const RunFacts* other : others) {
-      launches += static_cast<double>(other->launches);
-      failed += static_cast<double>(other->failed_launches);
+      launches = saturating_add(launches, other->launches);
+      failed = saturating_add(failed, other->failed_launches);
     }
     for (const RunFacts* run : side) {
       if (run->launches == 0 || launches == 0) {
         continue;
       }
       const double percent = 100 * static_cast<double>(run->failed_launches) / static_cast<double>(run->launches);
-      const double others_percent = 100 * failed / launches;
+      const double others_percent = 100 * static_cast<double>(failed) / static_cast<double>(launches);
       if (percent - others_percent > least_percent) {
-        differences.push_back(fmt::format("{}: {:.1f}% of its launches failed, but {:.1f}% of the other side's",
-                                          escaped(run->file), percent, others_percent));
+        differences.push_back(fmt::format("{}: {} of its launches failed, but {} of the other side's",
+                                          escaped(run->file), percent_text_up(run->failed_launches, run->launches),
+                                          percent_text_up(failed, launches)));
       }
     }
   }

@@ -397,7 +397,7 @@ class Flame : public Command {
   static void explain_unsampled(const FoldResult& folded, WeightKind weight) {
     const uint64_t total = output::raw_weight(folded.tree.total(), weight);
     const auto share = [&](const analyze::Weight& part) {
-      return percent_text_down(output::raw_weight(part, weight), total);
+      return percent_text_up(output::raw_weight(part, weight), total);
     };
     if (output::raw_weight(folded.spread, weight) > 0) {
       log::info(share(folded.spread) +

@@ -122,7 +122,7 @@ TEST_CASE("the summary reports samples if there are any, and counts them as reco
   CHECK(has(shown(facts), ", 4711 samples, "));
   CHECK_FALSE(has(shown(facts), "incomplete"));
   facts.totals.coverage[gpuprof::profile::CoverageCount::samples_without_launch] = 2;
-  CHECK(has(shown(facts), "2 (0.04%) samples without a known launch"));
+  CHECK(has(shown(facts), "2 (0.05%) samples without a known launch"));
   facts.totals.gpu_records = 0;
   facts.totals.with_stack = 0;
   facts.totals.samples_with_stack = 4000;
