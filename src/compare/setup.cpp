@@ -51,17 +51,20 @@ std::vector<std::string> recording_differences(std::span<const RunFacts* const> 
     differences.push_back(escaped(with->file) + " was recorded only in windows (--max-overhead) and " +
                           escaped(without->file) + " completely, and estimates vary more than times");
   }
-  const auto range_of = [](const RunFacts* run) { return analyze::recorded_range(run->info.meta); };
-  const auto other = std::find_if(runs.begin(), runs.end(),
-                                  [&](const RunFacts* run) { return range_of(run) != range_of(runs.front()); });
-  if (other != runs.end()) {
+  const auto add_if_different = [&](std::string (*limit_of)(const analyze::Meta&), const char* all_work) {
+    const auto limit = [&](const RunFacts* run) { return limit_of(run->info.meta); };
+    const auto other =
+        std::find_if(runs.begin(), runs.end(), [&](const RunFacts* run) { return limit(run) != limit(runs.front()); });
+    if (other == runs.end()) {
+      return;
+    }
     const auto work_of = [&](const RunFacts* run) {
-      const std::string range = range_of(run);
-      return escaped(run->file) +
-             (range.empty() ? " has the work outside of NVTX ranges, too" : " has only the work of " + range);
+      return escaped(run->file) + " has " + (limit(run).empty() ? all_work : "only the work of " + limit(run));
     };
     differences.push_back(work_of(runs.front()) + ", and " + work_of(*other));
-  }
+  };
+  add_if_different(analyze::recorded_range, "the work outside of NVTX ranges, too");
+  add_if_different(analyze::recorded_backends, "the work of all backends");
   const auto is_window = [](const RunFacts& run) { return !analyze::recording_window(run.info.meta).empty(); };
   // Other windows end when the program ends, so a slower program has a longer window.
   const auto has_chosen_end = [](const RunFacts* run) {

@@ -278,10 +278,12 @@ Summary nothing_seen(const SummaryFacts& facts) {
             {empty_profile("no window of --max-overhead had GPU work", facts)},
             "record longer, or without --max-overhead"};
   }
+  const bool is_explained = !facts.unrecorded.empty() || !facts.unrecorded_processes.empty();
   const auto why = profile::why_empty({.nvtx_range = facts.nvtx_range,
                                        .outside_range = facts.totals.coverage[CoverageCount::outside_range],
                                        .only_a_window = facts.only_a_window && facts.used_gpu,
-                                       .off_records = facts.totals.off_records});
+                                       .off_records = facts.totals.off_records,
+                                       .backends = is_explained ? "" : facts.only_backends});
   if (why) {
     return {true, {empty_profile(why->reason, facts)}, why->hint};
   }

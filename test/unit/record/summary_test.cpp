@@ -210,6 +210,10 @@ TEST_CASE("an empty profile reports whether the target used a GPU at other times
   facts.totals.off_records = 12;
   CHECK(has(summary_of(facts).hint, "12 GPU records while recording was off"));
   facts.only_a_window = false;
+  facts.only_backends = "cupti";
+  CHECK(!has(shown(facts), "--backend"));  // `unrecorded` has a better explanation
+  facts.unrecorded.clear();
+  CHECK(has(shown(facts), "the target launched no GPU work that --backend cupti records: p.txt is an empty profile"));
   facts.nvtx_range = "foo";
   facts.totals.coverage[gpuprof::profile::CoverageCount::outside_range] = 1;
   CHECK(has(shown(facts), "the target launched no GPU work inside of --nvtx-range foo"));
