@@ -127,6 +127,9 @@ Phrases incomplete(const SummaryFacts& facts) {
 
 std::string coverage(const SummaryFacts& facts) {
   const profile::WorkCoverage covered = covered_work(facts);
+  if (!covered.any()) {
+    return "coverage 0% (no GPU work was recorded)";
+  }
   const std::string left_out = facts.totals.unsampled_records == 0
                                    ? ""
                                    : fmt::format(" ({} left without a stack by --max-overhead)",
