@@ -14,8 +14,10 @@ namespace {
 // These limits protect against programs that create names endlessly. Labels take 2 MiB, in addition to the texts.
 constexpr uint32_t kMaxLabels = 2 * kExactLabels;
 constexpr uint32_t kMaxDomains = 256;
+constexpr uint32_t kMaxOtherLabels = kMaxLabels - kMaxDomains;  // the rest is for the wanted name in each domain
 constexpr size_t kMaxTextBytes = 8U << 20;
 constexpr size_t kExactTextBytes = kMaxTextBytes / 2;
+constexpr size_t kOtherTextBytes = kMaxTextBytes - kMaxDomains * sizeof(gpuprof_options::nvtx_range);
 constexpr size_t kMaxName = 4096;
 constexpr size_t kChunkBytes = 64U << 10;
 
@@ -32,6 +34,7 @@ struct Label {
   uint32_t wanted;
   // Atomic. The label of the same name with "[N]" for each number. 0: not known yet.
   uint32_t folded;
+  bool renamed;  // numbers were replaced, so the text is not the program's
 };
 
 // Slots and labels are read without the lock. So a slot is stored after its label, with release, and never changes.
@@ -43,6 +46,7 @@ struct RangeNames {
   RangeText domains[kMaxDomains];  // the first is the default domain, the last represents all other domains
   uint32_t domain_count;           // atomic
   TextArena<kMaxTextBytes, kChunkBytes> texts;
+  const char* wanted;  // the value of GPUPROF_ENV_NVTX_RANGE
 };
 constinit RangeNames names = {};
 
@@ -74,19 +78,39 @@ uint32_t* find_label(uint64_t hash, uint32_t domain, const char* text, size_t le
   }
 }
 
+bool matches(RangeText text, uint32_t domain, const char* wanted) {
+  const size_t length = strnlen(wanted, sizeof(gpuprof_options::nvtx_range));
+  if (same(text, wanted, length)) {
+    return true;
+  }
+  const auto* at = static_cast<const char*>(memrchr(wanted, '@', length));
+  if (at == nullptr) {
+    return false;
+  }
+  const auto name = static_cast<size_t>(at - wanted);
+  return same(text, wanted, name) && same(names.domains[domain], at + 1, length - name - 1);
+}
+
+bool is_wanted_name(uint32_t domain, const char* text, size_t length) {
+  const char* wanted = wanted_range();
+  return wanted != nullptr && matches({text, static_cast<uint32_t>(length)}, domain, wanted);
+}
+
 // Adds a label unless it is known. Needs the lock.
-RangeLabel add_label(uint64_t hash, uint32_t domain, const char* text, size_t length) {
+RangeLabel add_label(uint64_t hash, uint32_t domain, const char* text, size_t length, bool renamed) {
   RangeLabel known = 0;
   uint32_t* slot = find_label(hash, domain, text, length, &known);
   if (known != 0) {
     return known;
   }
-  const RangeText kept = names.label_count < kMaxLabels ? keep_text(text, length) : RangeText{};
+  const bool fits = names.label_count < kMaxOtherLabels && names.texts.bytes_kept() + length <= kOtherTextBytes;
+  const bool may_add = fits || (names.label_count < kMaxLabels && is_wanted_name(domain, text, length));
+  const RangeText kept = may_add ? keep_text(text, length) : RangeText{};
   if (kept.data == nullptr) {
     return kMoreRanges;
   }
   const RangeLabel label = names.label_count + 1;
-  label_of(label) = {hash, kept, domain, 0, 0};
+  label_of(label) = {hash, kept, domain, 0, 0, renamed};
   store_release(&names.label_count, label);
   store_release(slot, label);
   return label;
@@ -143,31 +167,16 @@ size_t fold_numbers(const char* text, size_t length, char* folded, size_t room) 
   return size;
 }
 
-bool matches(RangeText text, uint32_t domain, const char* wanted) {
-  const size_t length = strnlen(wanted, sizeof(gpuprof_options::nvtx_range));
-  if (same(text, wanted, length)) {
-    return true;
-  }
-  const auto* at = static_cast<const char*>(memrchr(wanted, '@', length));
-  if (at == nullptr) {
-    return false;
-  }
-  const auto name = static_cast<size_t>(at - wanted);
-  return same(text, wanted, name) && same(names.domains[domain], at + 1, length - name - 1);
-}
-
 // Returns whether a name keeps its numbers instead of "[N]". It does if the limits are not reached, or if the name
-// matches options()->nvtx_range.
+// is that of the wanted range.
 bool stays_exact(uint32_t domain, const char* text, size_t length) {
   if (load_relaxed(&names.label_count) < kExactLabels && names.texts.bytes_kept() < kExactTextBytes) {
     return true;
   }
-  const gpuprof_options* chosen = options();
-  return chosen != nullptr && chosen->nvtx_range[0] != '\0' &&
-         matches({text, static_cast<uint32_t>(length)}, domain, chosen->nvtx_range);
+  return is_wanted_name(domain, text, length);
 }
 
-RangeLabel exact_label(uint32_t domain, const char* text, size_t length) {
+RangeLabel stored_label(uint32_t domain, const char* text, size_t length, bool renamed) {
   const uint64_t hash = hash_text(domain, text, length);
   RangeLabel label = 0;
   find_label(hash, domain, text, length, &label);
@@ -179,14 +188,15 @@ RangeLabel exact_label(uint32_t domain, const char* text, size_t length) {
     lost(GPUPROF_LOSS_DETAIL, 1);
     return kMoreRanges;
   }
-  label = add_label(hash, domain, text, length);
+  label = add_label(hash, domain, text, length, renamed);
   unlock(&names.lock);
   return label;
 }
 
 RangeLabel label_of_folded(uint32_t domain, const char* text, size_t length) {
   char folded[kMaxName];
-  return exact_label(domain, folded, fold_numbers(text, length, folded, sizeof(folded)));
+  const size_t size = fold_numbers(text, length, folded, sizeof(folded));
+  return stored_label(domain, folded, size, !same({text, static_cast<uint32_t>(length)}, folded, size));
 }
 
 }  // namespace
@@ -197,6 +207,20 @@ void init_range_names() {
   names.domains[kMoreDomains] = {kMoreDomainsText, sizeof(kMoreDomainsText) - 1};
   swap_if(&names.label_count, 0, 1);
   swap_if(&names.domain_count, 0, 1);
+  if (const char* wanted = secure_getenv(GPUPROF_ENV_NVTX_RANGE);
+      wanted != nullptr && load_acquire(&names.wanted) == nullptr) {
+    const size_t length = strnlen(wanted, sizeof(gpuprof_options::nvtx_range));
+    if (auto* kept = static_cast<char*>(map_memory(length + 1)); kept != nullptr) {  // the program may change its own
+      memcpy(kept, wanted, length);
+      store_release(&names.wanted, static_cast<const char*>(kept));
+    }
+  }
+}
+
+const char* wanted_range() {
+  const gpuprof_options* chosen = options();
+  const char* wanted = chosen != nullptr ? chosen->nvtx_range : load_acquire(&names.wanted);
+  return wanted != nullptr && wanted[0] != '\0' ? wanted : nullptr;
 }
 
 void unlock_range_names() {
@@ -237,7 +261,8 @@ RangeLabel range_label(uint32_t domain, const char* text, size_t length) {
   if (label != 0) {
     return label;
   }
-  return stays_exact(domain, text, length) ? exact_label(domain, text, length) : label_of_folded(domain, text, length);
+  return stays_exact(domain, text, length) ? stored_label(domain, text, length, false)
+                                           : label_of_folded(domain, text, length);
 }
 
 RangeLabel folded_label(RangeLabel label) {
@@ -264,14 +289,20 @@ RangeText domain_of(RangeLabel label) {
   return names.domains[label_of(label).domain];
 }
 
+bool is_renamed(RangeLabel label) {
+  return label == kMoreRanges || label_of(label).renamed || label_of(label).domain == kMoreDomains;
+}
+
 bool is_wanted(RangeLabel label, const char* wanted, uint32_t connection) {
   uint32_t* known = &label_of(label).wanted;
   const uint32_t before = load_relaxed(known);
-  if (before / 2 == connection) {
+  if (connection != 0 && before / 2 == connection) {
     return before % 2 != 0;
   }
   const bool result = matches(label_of(label).text, label_of(label).domain, wanted);
-  store_relaxed(known, connection * 2 + (result ? 1U : 0U));
+  if (connection != 0) {
+    store_relaxed(known, connection * 2 + (result ? 1U : 0U));
+  }
   return result;
 }
 

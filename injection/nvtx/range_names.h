@@ -21,8 +21,8 @@ constexpr uint32_t kExactLabels = 16384;
 // Returns the domain's id. If there are too many domains, the new ones share one id.
 uint32_t range_domain(const char* name, size_t length);
 
-// Returns a name's label. Cuts texts that are longer than 4096 bytes. A name that matches options()->nvtx_range always
-// keeps its numbers.
+// Returns a name's label. Cuts texts that are longer than 4096 bytes. The name of the wanted range always keeps its
+// numbers.
 RangeLabel range_label(uint32_t domain, const char* text, size_t length);
 
 // Returns `label` if it belongs to this domain, else kMoreRanges.
@@ -37,10 +37,15 @@ struct RangeText {
   uint32_t length;
 };
 RangeText text_of(RangeLabel label);
+// Returns whether the text differs from the name that the program gave.
+bool is_renamed(RangeLabel label);
 RangeText domain_of(RangeLabel label);
 
+// Returns the range outside of which nothing is recorded, also before there is a connection. Null: all is recorded.
+const char* wanted_range();
+
 // Returns whether a label matches `wanted`, which is "NAME" (any domain) or "NAME@DOMAIN" (an empty DOMAIN is the
-// default domain). `connection` is the number of the connection. `wanted` must not change within a connection.
+// default domain). `connection` is the number of the connection; 0: none yet. `wanted` must not change within one.
 bool is_wanted(RangeLabel label, const char* wanted, uint32_t connection);
 
 // Call it before all other functions of this file. Several threads may call it.

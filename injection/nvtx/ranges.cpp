@@ -21,8 +21,10 @@ namespace {
 constexpr uint32_t kExactPaths = 16384;
 constexpr uint32_t kMaxPaths = 2 * kExactPaths;
 constexpr uint32_t kMaxOpen = 256;
-// Limit on the pushed ranges of a thread that are stored; deeper ones are only counted.
+// Limit on the pushed ranges of a thread that are in paths. Of the next ones, only the labels are stored, for the
+// search for the wanted range. Deeper ones are only counted.
 constexpr uint32_t kMaxDepth = 64;
+constexpr uint32_t kMaxDeeper = 448;
 
 constexpr uint32_t kPathSlots = 4 * kMaxPaths;
 constexpr uint32_t kMorePaths = kMaxPaths + 1;  // id of the path that represents all other paths
@@ -30,6 +32,7 @@ constexpr uint32_t kMorePaths = kMaxPaths + 1;  // id of the path that represent
 struct Path {
   uint32_t parent;
   RangeLabel label;
+  bool renamed;  // its name, or that of a range around it, is not the program's
 };
 
 // The paths of one connection. Slots and paths are read without the lock. So a slot is stored after its path, with
@@ -83,6 +86,7 @@ struct Stack {
   uint32_t wanted_generation;
   bool wanted;  // result of find_wanted() for the two values above, which are copies of `changes` and `generation`
   Push entries[kMaxDepth];
+  RangeLabel deeper_labels[kMaxDeeper];
 };
 constinit thread_local Stack stack = {};
 
@@ -124,10 +128,22 @@ uint32_t add_path(Paths* paths, uint32_t parent, RangeLabel label) {
   if (!emit_path(id, parent, domain_of(label), text_of(label))) {
     return 0;
   }
-  paths->paths[id - 1] = {parent, label};
+  const bool renamed = is_renamed(label) || (parent != 0 && paths->paths[parent - 1].renamed);
+  paths->paths[id - 1] = {parent, label, renamed};
   store_relaxed(&paths->count, id);
   store_release(slot, id);
   return id;
+}
+
+bool is_wanted_now(RangeLabel label) {
+  const char* wanted = wanted_range();
+  return wanted != nullptr && is_wanted(label, wanted, load_relaxed(&shared.connection));
+}
+
+// Returns whether a name on the path is not the program's.
+bool is_renamed_path(uint32_t path) {
+  const Paths* paths = load_acquire(&shared.paths);
+  return path == kMorePaths || (path != 0 && paths != nullptr && paths->paths[path - 1].renamed);
 }
 
 // Returns the path of `label` inside `parent`. Returns 0 if the path cannot be stored or sent now.
@@ -138,7 +154,7 @@ uint32_t path_below(uint32_t parent, RangeLabel label) {
   }
   uint32_t found = 0;
   find_path(paths, parent, label, &found);
-  if (found == 0 && load_relaxed(&paths->count) >= kExactPaths) {
+  if (found == 0 && load_relaxed(&paths->count) >= kExactPaths && !is_wanted_now(label)) {
     label = folded_label(label);
     find_path(paths, parent, label, &found);
   }
@@ -278,6 +294,9 @@ bool find_wanted(const Stack& s, const char* wanted, bool* found) {
   for (uint32_t i = 0; i < s.depth && !*found; ++i) {
     *found = is_wanted(s.entries[i].label, wanted, connection);
   }
+  for (uint32_t i = 0; i < std::min(s.deeper, kMaxDeeper) && !*found; ++i) {
+    *found = is_wanted(s.deeper_labels[i], wanted, connection);
+  }
   if (*found) {
     return true;
   }
@@ -387,7 +406,7 @@ uint32_t current_range() {
   } else {
     path = update_path(s);
   }
-  if (path == kMorePaths || s.deeper > 0) {
+  if (s.deeper > 0 || is_renamed_path(path)) {
     lost(GPUPROF_LOSS_RANGE_LIMIT, 1);
   }
   return path;
@@ -398,18 +417,25 @@ bool in_wanted_range() {
   if (wishes == nullptr || wishes->nvtx_range[0] == '\0') {
     return true;
   }
+  // A launch in ranges that are too deep to be stored may be in the wanted one.
+  const auto known = [](const Stack& ranges, bool is_found) {
+    if (!is_found && ranges.deeper > kMaxDeeper) {
+      lost(GPUPROF_LOSS_RANGE_LIMIT, 1);
+    }
+    return is_found;
+  };
   Stack& s = stack;
   const uint32_t generation = load_acquire(&shared.generation);
   if (s.wanted_generation != generation || s.wanted_changes != s.changes) {
     bool found = false;
     if (!find_wanted(s, wishes->nvtx_range, &found)) {
-      return found;
+      return known(s, found);
     }
     s.wanted = found;
     s.wanted_generation = generation;
     s.wanted_changes = s.changes;
   }
-  return s.wanted;
+  return known(s, s.wanted);
 }
 
 void reset_ranges() {
@@ -429,6 +455,9 @@ int push_range(uint32_t domain, RangeLabel label) {
   Stack& s = stack;
   ++s.changes;
   if (s.depth == kMaxDepth) {
+    if (s.deeper < kMaxDeeper) {
+      s.deeper_labels[s.deeper] = label;
+    }
     return static_cast<int>(s.depth + s.deeper++);
   }
   s.entries[s.depth] = {start_time(), label, domain, 0};
@@ -438,6 +467,7 @@ int push_range(uint32_t domain, RangeLabel label) {
 int pop_range(uint32_t domain) {
   Stack& s = stack;
   if (s.deeper > 0) {
+    ++s.changes;
     return static_cast<int>(s.depth + --s.deeper);
   }
   uint32_t index = s.depth;
@@ -465,11 +495,15 @@ uint64_t start_range(RangeLabel label) {
     lost(GPUPROF_LOSS_DETAIL, 1);
     return id;
   }
-  if (shared.open_count < kMaxOpen) {
-    shared.open[shared.open_count] = {id, start_ns, label};
-    store_relaxed(&shared.open_count, shared.open_count + 1);
+  // If there are too many ranges, the wanted one takes the place of the last one.
+  const bool fits = shared.open_count < kMaxOpen;
+  if (fits || is_wanted_now(label)) {
+    const uint32_t index = fits ? shared.open_count : kMaxOpen - 1;
+    shared.open[index] = {id, start_ns, label};
+    store_relaxed(&shared.open_count, index + 1);
     new_generation();
-  } else {
+  }
+  if (!fits) {
     lost(GPUPROF_LOSS_DETAIL, 1);
   }
   unlock(&shared.lock);

@@ -1,7 +1,6 @@
 #include "compare/comparability_warnings.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <set>
 #include <string_view>
 
@@ -15,8 +14,8 @@ namespace {
 
 using Facts = std::span<const RunFacts* const>;
 
-// Minimum lost percentage that is reported.
-constexpr double kMinReportedLoss = 0.1;
+// Minimum difference between the percentages of failed launches that is reported.
+constexpr double kMinFailureDifference = 0.1;
 
 std::string quoted(const std::string& text) {
   return text.empty() ? "unknown" : "'" + escaped(text) + "'";
@@ -72,10 +71,8 @@ void warn_about_gaps(const RunFacts& run, std::vector<std::string>& warnings) {
   if (run.info.is_estimate()) {
     warnings.push_back(file + "its " + run.info.estimate_text());
   }
-  if (run.lost_percent >= kMinReportedLoss) {
-    char text[64];
-    std::snprintf(text, sizeof text, "%.1f%% of its GPU work was lost", run.lost_percent);
-    warnings.push_back(file + text);
+  if (run.info.covered.lost > 0) {
+    warnings.push_back(file + run.lost_text() + " of its GPU work was lost");
   }
   if (run.info.skipped_bad > 0) {
     warnings.push_back(file + "bad lines skipped: " + std::to_string(run.info.skipped_bad));
@@ -150,7 +147,7 @@ std::vector<std::string> comparability_warnings(Facts old_runs, Facts new_runs) 
   for (std::string& difference : recording_differences(all)) {
     warnings.push_back(std::move(difference));
   }
-  for (std::string& difference : failure_differences(old_runs, new_runs, kMinReportedLoss)) {
+  for (std::string& difference : failure_differences(old_runs, new_runs, kMinFailureDifference)) {
     warnings.push_back(std::move(difference));
   }
   for (const Facts side : {old_runs, new_runs}) {

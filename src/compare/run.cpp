@@ -109,9 +109,6 @@ RunFacts facts_of(const Aggregate& rows, std::string file) {
   facts.exit_status = exit_status_of(rows.info);
   facts.clocks = clocks_of(rows.info);
   facts.window_ns = rows.info.is_estimate() ? 0 : rows.window_ns;  // the numbers are those of a longer time
-  const p::WorkCoverage& covered = rows.info.covered;
-  facts.lost_percent =
-      covered.lost == 0 ? 0 : 100 * static_cast<double>(covered.lost) / static_cast<double>(covered.all());
   facts.launches = rows.info.counted(p::CoverageCount::launches);
   facts.failed_launches = rows.info.counted(p::CoverageCount::failed);
   return facts;

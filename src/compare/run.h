@@ -11,6 +11,7 @@
 #include "analyze/rows/aggregate.h"
 #include "analyze/rows/durations.h"
 #include "base/result.h"
+#include "base/text/numbers.h"
 #include "compare/stall_sums.h"
 #include "profile/reader.h"
 
@@ -73,9 +74,16 @@ struct RunFacts {
   std::string exit_status;              // META target.exit_status; "0" if no rank has failed; empty if unknown
   std::map<std::string, Clock> clocks;  // key: device
   uint64_t window_ns = 0;               // recorded time; 0 if unknown
-  double lost_percent = 0;              // share of the GPU work that was lost, according to ProfileInfo::covered
   uint64_t launches = 0;                // launches that the program tried; 0 if unknown
   uint64_t failed_launches = 0;         // launches for which the vendor's library returned an error
+
+  // The share of the GPU work that was lost. The text, such as "0.01%", is rounded up.
+  [[nodiscard]] double lost_percent() const {
+    return info.covered.lost == 0
+               ? 0
+               : 100 * static_cast<double>(info.covered.lost) / static_cast<double>(info.covered.all());
+  }
+  [[nodiscard]] std::string lost_text() const { return percent_text_up(info.covered.lost, info.covered.all()); }
 };
 
 // A run. All numbers are exact: the sums of the kernels and of the paths equal the total.

@@ -7,6 +7,7 @@
 
 #include "analyze/merge/recordings.h"
 #include "analyze/subsets/subset_meta.h"
+#include "base/saturating_add.h"
 #include "base/text/numbers.h"
 #include "base/text/utf8.h"
 
@@ -50,17 +51,20 @@ std::vector<std::string> recording_differences(std::span<const RunFacts* const> 
     differences.push_back(escaped(with->file) + " was recorded only in windows (--max-overhead) and " +
                           escaped(without->file) + " completely, and estimates vary more than times");
   }
-  const auto range_of = [](const RunFacts* run) { return analyze::recorded_range(run->info.meta); };
-  const auto other = std::find_if(runs.begin(), runs.end(),
-                                  [&](const RunFacts* run) { return range_of(run) != range_of(runs.front()); });
-  if (other != runs.end()) {
+  const auto add_if_different = [&](std::string (*limit_of)(const analyze::Meta&), const char* all_work) {
+    const auto limit = [&](const RunFacts* run) { return limit_of(run->info.meta); };
+    const auto other =
+        std::find_if(runs.begin(), runs.end(), [&](const RunFacts* run) { return limit(run) != limit(runs.front()); });
+    if (other == runs.end()) {
+      return;
+    }
     const auto work_of = [&](const RunFacts* run) {
-      const std::string range = range_of(run);
-      return escaped(run->file) +
-             (range.empty() ? " has the work outside of NVTX ranges, too" : " has only the work of " + range);
+      return escaped(run->file) + " has " + (limit(run).empty() ? all_work : "only the work of " + limit(run));
     };
     differences.push_back(work_of(runs.front()) + ", and " + work_of(*other));
-  }
+  };
+  add_if_different(analyze::recorded_range, "the work outside of NVTX ranges, too");
+  add_if_different(analyze::recorded_backends, "the work of all backends");
   const auto is_window = [](const RunFacts& run) { return !analyze::recording_window(run.info.meta).empty(); };
   // Other windows end when the program ends, so a slower program has a longer window.
   const auto has_chosen_end = [](const RunFacts* run) {
@@ -87,21 +91,22 @@ std::vector<std::string> failure_differences(std::span<const RunFacts* const> ol
                                              std::span<const RunFacts* const> new_runs, double least_percent) {
   std::vector<std::string> differences;
   for (const auto& [side, others] : {std::pair(old_runs, new_runs), std::pair(new_runs, old_runs)}) {
-    double launches = 0;
-    double failed = 0;
+    uint64_t launches = 0;
+    uint64_t failed = 0;
     for (const RunFacts* other : others) {
-      launches += static_cast<double>(other->launches);
-      failed += static_cast<double>(other->failed_launches);
+      launches = saturating_add(launches, other->launches);
+      failed = saturating_add(failed, other->failed_launches);
     }
     for (const RunFacts* run : side) {
       if (run->launches == 0 || launches == 0) {
         continue;
       }
       const double percent = 100 * static_cast<double>(run->failed_launches) / static_cast<double>(run->launches);
-      const double others_percent = 100 * failed / launches;
+      const double others_percent = 100 * static_cast<double>(failed) / static_cast<double>(launches);
       if (percent - others_percent > least_percent) {
-        differences.push_back(fmt::format("{}: {:.1f}% of its launches failed, but {:.1f}% of the other side's",
-                                          escaped(run->file), percent, others_percent));
+        differences.push_back(fmt::format("{}: {} of its launches failed, but {} of the other side's",
+                                          escaped(run->file), percent_text_up(run->failed_launches, run->launches),
+                                          percent_text_up(failed, launches)));
       }
     }
   }

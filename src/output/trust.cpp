@@ -33,7 +33,7 @@ bool is_clean(const ProfileInfo& info) {
 // Appends the part to the line: ", 950 matched with GPU work (95.00%)". Appends nothing if `part` is 0, and no comma
 // after a ':'.
 void add_part(uint64_t part, uint64_t whole, std::string_view words, std::string& line,
-              std::string (*percent)(uint64_t, uint64_t) = percent_text) {
+              std::string (*percent)(uint64_t, uint64_t) = percent_text_up) {
   if (part > 0) {
     line.append(line.ends_with(':') ? " " : ", ").append(count_text(part)).append(" ").append(words);
     line.append(" (").append(percent(part, whole)).append(")");
@@ -71,7 +71,7 @@ std::string record_line(const ProfileInfo& info) {
 std::string idle_line(const ProfileInfo& info) {
   const uint64_t all = info.idle_explained_ns + info.idle_not_sampled_ns;
   return all == 0 ? ""
-                  : "idle time: " + percent_text(info.idle_not_sampled_ns, all) + " of " + duration_text(all) +
+                  : "idle time: " + percent_text_up(info.idle_not_sampled_ns, all) + " of " + duration_text(all) +
                         " outside of waits for the GPU is not explained by CPU samples";
 }
 
@@ -307,7 +307,7 @@ std::string truncated_text(const ProfileInfo& info) {
   return truncated == 0
              ? std::string()
              : count_text(truncated) + " of " + counted_text(all, "launch") + in_windows(info) + " (" +
-                   percent_text(truncated, all) + ")" + (truncated == 1 ? " has" : " have") + " a truncated stack";
+                   percent_text_up(truncated, all) + ")" + (truncated == 1 ? " has" : " have") + " a truncated stack";
 }
 
 std::string dropped_samples_text(const ProfileInfo& info) {
@@ -315,7 +315,7 @@ std::string dropped_samples_text(const ProfileInfo& info) {
   if (info.samples == 0 || info.samples_are_reliable()) {
     return {};
   }
-  return percent_text(dropped, saturating_add(info.samples, dropped)) +
+  return percent_text_up(dropped, saturating_add(info.samples, dropped)) +
          " of the samples were dropped, too many to say what kernels waited for";
 }
 
@@ -342,7 +342,8 @@ std::string without_lines_text(uint64_t without_lines, uint64_t samples, uint64_
   const std::string options = in_zebins == 0               ? kNvidia
                               : in_zebins == without_lines ? kIntel
                                                            : std::string(kNvidia) + " (nvcc) or " + kIntel;
-  return "no line information in " + percent_text(without_lines, samples) + " of the samples: compile with " + options;
+  return "no line information in " + percent_text_up(without_lines, samples) + " of the samples: compile with " +
+         options;
 }
 
 std::vector<std::string> trust_lines(const ProfileInfo& info, TrustLines which) {

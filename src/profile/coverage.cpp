@@ -110,6 +110,10 @@ std::optional<EmptyReason> why_empty(const EmptyFacts& facts) {
                                 ? std::string()
                                 : " (" + counted_text(facts.off_records, "GPU record") + " while recording was off)")};
   }
+  if (!facts.backends.empty()) {
+    return EmptyReason{"the target launched no GPU work that --backend " + escaped(facts.backends) + " records",
+                       "leave --backend out to record all GPU work"};
+  }
   return std::nullopt;
 }
 

@@ -94,6 +94,7 @@ struct EmptyFacts {
   uint64_t outside_range = 0;  // GPU records whose launch was outside of nvtx_range
   bool only_a_window = false;  // recording was off during a part of the target's life
   uint64_t off_records = 0;    // GPU records while recording was off
+  std::string backends;        // the argument of --backend, if it switched a backend off
 };
 
 struct EmptyReason {
@@ -101,7 +102,7 @@ struct EmptyReason {
   std::string hint;
 };
 
-// Returns nullopt if recording was on all the time, for all GPU work.
+// Returns nullopt if recording was on all the time, for all GPU work of all backends.
 std::optional<EmptyReason> why_empty(const EmptyFacts& facts);
 
 }  // namespace gpuprof::profile

@@ -378,6 +378,7 @@ class Session {
     facts.used_gpu = iteration_->ever_connected();
     facts.lacked_descriptors = channel_->lacked_descriptors();
     facts.nvtx_range = options_.nvtx_range;
+    facts.only_backends = options_.only_backends;
     const Totals& totals = correlator_->totals();
     const bool nothing = totals.launches == 0 && totals.gpu_records == 0;
     facts.unrecorded = nothing ? unseen_backends(backends_) : "";

@@ -37,6 +37,8 @@ struct SessionOptions {
   bool timeline = false;
   bool latency = false;
   uint32_t cpu_hz = 0;  // CPU samples of a thread per second of its CPU time; 0: none
+  // Argument of --backend, such as "cupti,opencl", if it switches off a backend that records otherwise; else empty.
+  std::string only_backends;
   backend::SamplingOptions sampling;
   bool whole_graphs = false;  // one record for each graph launch
   // Commit of the recorded program; empty: the recorder determines it.

@@ -110,7 +110,7 @@ Phrases incomplete(const SummaryFacts& facts) {
   const auto part = [&phrases](uint64_t count, uint64_t of, const char* what) {
     if (count > 0) {
       phrases.push_back(
-          fmt::format("{}{} ({}) {}", phrases.empty() ? "incomplete: " : "", count, percent_text(count, of), what));
+          fmt::format("{}{} ({}) {}", phrases.empty() ? "incomplete: " : "", count, percent_text_up(count, of), what));
     }
   };
   part(c[CoverageCount::without_record], c[CoverageCount::launches], "launches without GPU work");
@@ -127,10 +127,13 @@ Phrases incomplete(const SummaryFacts& facts) {
 
 std::string coverage(const SummaryFacts& facts) {
   const profile::WorkCoverage covered = covered_work(facts);
+  if (!covered.any()) {
+    return "coverage 0% (no GPU work was recorded)";
+  }
   const std::string left_out = facts.totals.unsampled_records == 0
                                    ? ""
                                    : fmt::format(" ({} left without a stack by --max-overhead)",
-                                                 percent_text(facts.totals.unsampled_records, covered.all()));
+                                                 percent_text_up(facts.totals.unsampled_records, covered.all()));
   return "coverage " + covered.percent_text() + left_out;
 }
 
@@ -183,7 +186,7 @@ Phrases exceeded(const SummaryFacts& facts) {
   }
   constexpr uint64_t kShortNs = 20'000'000'000;  // what was spent above the limit is saved in about this time
   return {fmt::format(
-      "overhead {} exceeds --max-overhead {:g}%: {}", percent_text(overhead_ns(facts), facts.wall_ns),
+      "overhead {} exceeds --max-overhead {:g}%: {}", percent_text_up(overhead_ns(facts), facts.wall_ns),
       facts.max_overhead,
       facts.wall_ns < kShortNs ? "the run is too short for its first window" : "even its rarest windows cost more")};
 }
@@ -194,9 +197,9 @@ Phrases costs(const SummaryFacts& facts) {
   if (facts.overhead.samples > 0) {
     const uint64_t per_launch = facts.overhead.per_launch(facts.totals.launches);
     phrases.push_back(fmt::format("overhead at least {} a launch ({} of the run)", duration_text(per_launch),
-                                  percent_text(overhead_ns(facts), facts.wall_ns)));
+                                  percent_text_up(overhead_ns(facts), facts.wall_ns)));
   }
-  phrases.push_back("gpuprof itself " + percent_text(facts.recorder_cpu_ns, facts.wall_ns) + " of a core");
+  phrases.push_back("gpuprof itself " + percent_text_up(facts.recorder_cpu_ns, facts.wall_ns) + " of a core");
   if (facts.other_cpu_ns >= kShownCpuNs) {
     phrases.push_back(duration_text(facts.other_cpu_ns) + " of CPU time before and after");
   }
@@ -278,10 +281,12 @@ Summary nothing_seen(const SummaryFacts& facts) {
             {empty_profile("no window of --max-overhead had GPU work", facts)},
             "record longer, or without --max-overhead"};
   }
+  const bool is_explained = !facts.unrecorded.empty() || !facts.unrecorded_processes.empty();
   const auto why = profile::why_empty({.nvtx_range = facts.nvtx_range,
                                        .outside_range = facts.totals.coverage[CoverageCount::outside_range],
                                        .only_a_window = facts.only_a_window && facts.used_gpu,
-                                       .off_records = facts.totals.off_records});
+                                       .off_records = facts.totals.off_records,
+                                       .backends = is_explained ? "" : facts.only_backends});
   if (why) {
     return {true, {empty_profile(why->reason, facts)}, why->hint};
   }

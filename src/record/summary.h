@@ -51,6 +51,7 @@ struct SummaryFacts {
   bool duty_cycle = false;                 // recording was on only in windows of --max-overhead
   double max_overhead = 0;                 // with duty_cycle: the limit in percent of wall_ns
   std::string nvtx_range;                  // the argument of --nvtx-range
+  std::string only_backends;               // see SessionOptions
   // True if gpuprof had no free descriptor for a connection of a process.
   bool lacked_descriptors = false;
   // True if a process of the target connected.

@@ -39,6 +39,9 @@
 /* The user id of the recorder in the recorder's namespace. A target does not connect to a listener of another user.
  * */
 #define GPUPROF_ENV_UID "GPUPROF_UID"
+/* The same text as gpuprof_options.nvtx_range. A target needs it for names that it gives to ranges before it connects.
+ */
+#define GPUPROF_ENV_NVTX_RANGE "GPUPROF_NVTX_RANGE"
 /* The value of CUDA_INJECTION64_PATH before the recorder replaced it. */
 #define GPUPROF_ENV_NEXT_CUDA_INJECTION "GPUPROF_NEXT_CUDA_INJECTION"
 

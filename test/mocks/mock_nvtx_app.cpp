@@ -1,6 +1,7 @@
 // A program for the mock driver with NVTX ranges of every kind around its launches. It prints the number of launches
 // per range path as JSON: "outer/domain:inner". Ranges begin before CUDA is used.
 //   mock_nvtx_app [--many N]
+//   mock_nvtx_app --registered N    N ranges with names that are registered before CUDA is used
 //   mock_nvtx_app --xla N    only N of the range pairs that XLA makes; the output then holds no paths
 #include <cuda.h>
 #include <nvtx3/nvToolsExt.h>
@@ -13,6 +14,7 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -155,6 +157,32 @@ void many(int count) {
   }
 }
 
+// Registers names, then uses CUDA, then launches once in a range of each name.
+void registered(int count) {
+  const nvtxDomainHandle_t domain = nvtxDomainCreateA("lib");
+  std::vector<nvtxStringHandle_t> names;
+  for (int i = 0; i < count; ++i) {
+    names.push_back(nvtxDomainRegisterStringA(domain, ("step " + std::to_string(i)).c_str()));
+  }
+  set_up();
+  for (const nvtxStringHandle_t name : names) {
+    const nvtxEventAttributes_t event = event_of(name);
+    nvtxDomainRangePushEx(domain, &event);
+    launch("lib:step N");
+    nvtxDomainRangePop(domain);
+  }
+}
+
+void print_expected() {
+  check(cuCtxSynchronize() == CUDA_SUCCESS, "the end of the work");
+  const char* separator = "{";
+  for (const auto& [path, count] : expected) {
+    std::printf("%s\"%s\": %lu", separator, path.c_str(), count);
+    separator = ", ";
+  }
+  std::printf("}\n");
+}
+
 uint64_t anonymous_kib() {
   uint64_t kib = 0;
   char line[256];
@@ -198,8 +226,12 @@ int main(int argc, char** argv) {
     set_up();
     xla(std::atoi(argv[2]));
     return 0;
+  } else if (argc == 3 && std::strcmp(argv[1], "--registered") == 0) {
+    registered(std::atoi(argv[2]));
+    print_expected();
+    return 0;
   } else if (argc != 1) {
-    std::fprintf(stderr, "usage: mock_nvtx_app [--many N | --xla N]\n");
+    std::fprintf(stderr, "usage: mock_nvtx_app [--many N | --registered N | --xla N]\n");
     return 2;
   }
   check(nvtxRangePushA("early") <= 0, "the level of the first push");
@@ -216,12 +248,6 @@ int main(int argc, char** argv) {
   process_wide();
   deep();
   many(distinct);
-  check(cuCtxSynchronize() == CUDA_SUCCESS, "the end of the work");
-  const char* separator = "{";
-  for (const auto& [path, count] : expected) {
-    std::printf("%s\"%s\": %lu", separator, path.c_str(), count);
-    separator = ", ";
-  }
-  std::printf("}\n");
+  print_expected();
   return 0;
 }

@@ -195,7 +195,7 @@ class Merger {
 
   void check_end(const std::string& name, const p::Reader& reader) {
     if (reader.cut_short() || (!ended_ && has_end_)) {
-      result_.warnings.push_back(name + " is cut short: the merged profile has no END record");
+      result_.warnings.push_back(name + " is cut short: it has no END record");
       result_.complete = false;
     }
     if (reader.skipped_unknown() > 0) {

@@ -21,7 +21,8 @@ Error no_work(const ProfileInfo& info, const std::string& name, int exit_code) {
   const auto why = profile::why_empty({.nvtx_range = value("nvtx_range"),
                                        .outside_range = outside,
                                        .only_a_window = !recording_window(info.meta).empty(),
-                                       .off_records = off});
+                                       .off_records = off,
+                                       .backends = value("recording.backends")});
   if (!info.complete) {
     return {text, "it is cut short, perhaps before its first GPU work: copy or record it again", exit_code};
   }

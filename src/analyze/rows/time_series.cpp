@@ -1,6 +1,12 @@
 #include "analyze/rows/time_series.h"
 
+#include <algorithm>
 #include <array>
+#include <optional>
+
+#include "analyze/subsets/subset_meta.h"
+#include "base/saturating_add.h"
+#include "base/text/numbers.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -22,6 +28,73 @@ bool fits(const SliceSums& sums, uint64_t cell_slices, size_t cells, uint64_t in
   uint64_t end = 0;
   return !__builtin_mul_overflow(cell_slices, cells, &slices) && !__builtin_add_overflow(slices, sums.origin(), &end) &&
          !__builtin_mul_overflow(end, interval_ns, &end);
+}
+
+// Returns the selected time, within the time slices of which the profile is a subset. Returns nullopt if the WINDOW
+// lines do not say what was recorded: the profile is cut short, is a subset of slices that are not one interval, or has
+// processes with --max-overhead beside others.
+std::optional<TimeWindow> described_time(const Aggregate& rows) {
+  const auto& meta = rows.info.meta;
+  TimeWindow time = rows.selected_window().value_or(TimeWindow{});
+  if (!rows.info.complete || rows.windows.empty() || rows.info.is_partly_estimate()) {
+    return std::nullopt;
+  }
+  if (subset_of(meta) == Subset::slice) {
+    const auto slice = slice_window(meta);
+    if (!slice) {
+      return std::nullopt;
+    }
+    time = {std::max(time.from_ns, slice->from_ns), std::min(time.to_ns, slice->to_ns)};
+  }
+  return time;
+}
+
+// Adds the time of a part of the recording to the cells that it overlaps. Parts must be ascending and disjoint.
+void add_recorded(uint64_t from_ns, uint64_t to_ns, TimeSeries& series) {
+  from_ns = std::max(from_ns, series.start_ns);
+  to_ns = std::min(to_ns, series.begin_ns(series.cells.size()));
+  while (from_ns < to_ns) {
+    const auto cell = static_cast<size_t>((from_ns - series.start_ns) / series.cell_ns);
+    const uint64_t end = std::min(to_ns, series.begin_ns(cell + 1));
+    series.recorded_ns[cell] += end - from_ns;
+    from_ns = end;
+  }
+}
+
+// Adds each complete window to the cell of its start.
+void add_windows(const Aggregate& rows, const TimeWindow& time, uint64_t start_ns, TimeSeries& series) {
+  const uint64_t end_ns = std::min(time.to_ns, series.begin_ns(series.cells.size()));
+  for (const profile::Window& window : rows.windows) {
+    const uint64_t from_ns = window.start_ns - std::min(window.start_ns, start_ns);
+    if (from_ns >= std::max(time.from_ns, series.start_ns) && from_ns < end_ns) {
+      uint64_t& recorded = series.recorded_ns[static_cast<size_t>((from_ns - series.start_ns) / series.cell_ns)];
+      recorded = saturating_add(recorded, window.end_ns - window.start_ns);
+    }
+  }
+}
+
+void put_recorded(const Aggregate& rows, TimeSeries& series) {
+  const auto time = described_time(rows);
+  const auto start = rows.info.meta.find("start_ns");
+  const auto start_ns = start == rows.info.meta.end() ? std::nullopt : whole_number(start->second);
+  if (!time || !start_ns) {
+    return;
+  }
+  series.recorded_ns.resize(series.cells.size());
+  series.by_window_start = rows.info.is_estimate();
+  if (series.by_window_start) {
+    add_windows(rows, *time, *start_ns, series);
+    return;
+  }
+  std::vector<profile::Window> windows = windows_in(rows.windows, *time, *start_ns);
+  std::sort(windows.begin(), windows.end(), [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
+  uint64_t end = *start_ns;  // the end of the windows so far: those of a merged profile may overlap
+  for (const profile::Window& window : windows) {
+    if (window.end_ns > end) {
+      add_recorded(std::max(window.start_ns, end) - *start_ns, window.end_ns - *start_ns, series);
+      end = window.end_ns;
+    }
+  }
 }
 
 }  // namespace
@@ -49,6 +122,7 @@ Result<TimeSeries> time_series(const Aggregate& rows, Measure measure, size_t mo
     series.cells[i / step] += blocks[i];
     series.total += blocks[i];
   }
+  put_recorded(rows, series);
   return series;
 }
 

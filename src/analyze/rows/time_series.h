@@ -15,6 +15,10 @@ struct TimeSeries {
   uint64_t cell_ns = 0;   // length of a cell: one or several slices
   uint64_t interval_ns = 0;
   std::vector<Weight> cells;  // from start_ns to the last nonzero cell; empty without data
+  // For each cell, how much of its time was recorded. Empty if the profile does not say when it recorded.
+  std::vector<uint64_t> recorded_ns;
+  // With --max-overhead, a cell has the work of the windows that began in it. So `recorded_ns` has their lengths.
+  bool by_window_start = false;
   Weight total;
 
   // `cell` may also be cells.size(), for the end of the last cell.

@@ -35,14 +35,22 @@ std::vector<std::string> recording_windows(const Meta& meta) {
   return windows;
 }
 
-// Returns what a recording lacks of the time that it was on: work outside of "--nvtx-range step".
-std::vector<std::string> recorded_ranges(const Meta& meta) {
-  std::vector<std::string> ranges;
-  const auto [begin, end] = meta.equal_range("nvtx_range");
-  for (auto range = begin; range != end; ++range) {
-    ranges.push_back("--nvtx-range " + escaped(range->second));
+// Returns the options that limited recordings to a part of the work: "--nvtx-range step".
+std::vector<std::string> limits_of(const Meta& meta, const char* key, const std::string& option) {
+  std::vector<std::string> limits;
+  const auto [begin, end] = meta.equal_range(key);
+  for (auto limit = begin; limit != end; ++limit) {
+    limits.push_back(option + " " + escaped(limit->second));
   }
-  return ranges;
+  return limits;
+}
+
+std::vector<std::string> recorded_ranges(const Meta& meta) {
+  return limits_of(meta, "nvtx_range", "--nvtx-range");
+}
+
+std::vector<std::string> chosen_backends(const Meta& meta) {
+  return limits_of(meta, "recording.backends", "--backend");
 }
 
 // Returns the processes into which gpuprof injected its library late: "process 42 without its start".
@@ -128,17 +136,21 @@ std::string recorded_range(const Meta& meta) {
   return some_of(recorded_ranges(meta));
 }
 
+std::string recorded_backends(const Meta& meta) {
+  return some_of(chosen_backends(meta));
+}
+
 std::string recorded_part_text(const Meta& meta) {
   std::vector<std::string> limits = recording_windows(meta);
   // merge() keeps equal options of several recordings once. A recording may have limits of several kinds.
   size_t recordings = limits.size();
-  for (const std::vector<std::string>& more : {recorded_ranges(meta), late_processes(meta)}) {
+  for (const std::vector<std::string>& more : {recorded_ranges(meta), chosen_backends(meta), late_processes(meta)}) {
     limits.insert(limits.end(), more.begin(), more.end());
   }
   if (limits.empty()) {
     return "";
   }
-  recordings = std::max({recordings, recorded_ranges(meta).size(), size_t{1}});
+  recordings = std::max({recordings, recorded_ranges(meta).size(), chosen_backends(meta).size(), size_t{1}});
   const size_t all = named_recordings(meta);
   return (recordings < all ? "in at least " + count_text(recordings) + " of " + counted_text(all, "recording") + " "
                            : "") +
@@ -147,7 +159,8 @@ std::string recorded_part_text(const Meta& meta) {
 
 RunPart part_of_run(const Meta& meta) {
   const std::vector<std::string> windows = recording_windows(meta);
-  if (!part_text(meta).empty() || !recorded_ranges(meta).empty() || !late_processes(meta).empty()) {
+  if (!part_text(meta).empty() || !recorded_ranges(meta).empty() || !chosen_backends(meta).empty() ||
+      !late_processes(meta).empty()) {
     return RunPart::other;
   }
   const bool is_chosen = std::all_of(windows.begin(), windows.end(), [](const std::string& window) {

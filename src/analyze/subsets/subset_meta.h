@@ -60,12 +60,16 @@ std::string recording_window(const Meta& meta);
 // Returns the NVTX ranges to which the recording was limited: "--nvtx-range step". Empty if it was not limited.
 std::string recorded_range(const Meta& meta);
 
+// Returns the backends to which the recording was limited: "--backend cupti". Empty if it was not limited.
+std::string recorded_backends(const Meta& meta);
+
 // Returns "only a part of the program's run: -p 4242; --nvtx-range step", or "in at least 1 of 3 recordings only a part
 // ...". Empty for a recording of a complete run.
 std::string recorded_part_text(const Meta& meta);
 
 // How much of the program's run a profile has. `chosen_time`: all work of a time that options name (-p, --delay,
-// --duration). `other`: a subset, only some NVTX ranges, or a time that depends on an event, such as a signal.
+// --duration). `other`: a subset, only some NVTX ranges or backends, or a time that depends on an event, such as a
+// signal.
 enum class RunPart : uint8_t { complete, chosen_time, other };
 RunPart part_of_run(const Meta& meta);
 

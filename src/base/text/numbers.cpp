@@ -113,11 +113,17 @@ std::string percent_digits_down(uint64_t part, uint64_t whole, int decimals) {
     one *= 10;
   }
   const Wide scaled = whole == 0 ? Wide{0} : Wide{std::min(part, whole)} * 100 * one / whole;
-  return with_decimals(scaled, decimals);
+  return with_decimals(whole > 0 && part > 0 ? std::max(scaled, Wide{1}) : scaled, decimals);
 }
 
 std::string percent_text_down(uint64_t part, uint64_t whole) {
   return percent_digits_down(part, whole, 2) + "%";
+}
+
+std::string percent_text_up(uint64_t part, uint64_t whole) {
+  constexpr Wide kAll = 10'000;
+  const Wide up = whole == 0 ? Wide{0} : (Wide{part} * kAll + whole - 1) / whole;
+  return with_decimals(part < whole ? std::min(up, kAll - 1) : up, 2) + "%";
 }
 
 std::optional<uint64_t> parse_duration(std::string_view text) {

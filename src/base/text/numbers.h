@@ -22,9 +22,11 @@ std::string bytes_text(uint64_t bytes);                               // "512 B"
 // Returns a percentage such as "12.34%", rounded to the nearest. Returns "0.00%" if `whole` is 0.
 std::string percent_text(uint64_t part, uint64_t whole);
 
-// Like percent_text(), but rounded down, so that it never overstates a share. Returns at most "99.99%" if anything is
-// missing, and never more than "100.00%".
+// For a share that is covered: rounded down, so that it never overstates. For a share that is missing, lost or spent:
+// rounded up, so that it never understates. The texts of a part and of the rest add up to 100.00%. Only nothing is
+// "0.00%", and only all is "100.00%". percent_text_down() never exceeds that; percent_text_up() of a larger part does.
 std::string percent_text_down(uint64_t part, uint64_t whole);
+std::string percent_text_up(uint64_t part, uint64_t whole);
 
 // Like percent_text_down(), but without "%", and with 0 to 9 `decimals`.
 std::string percent_digits_down(uint64_t part, uint64_t whole, int decimals);

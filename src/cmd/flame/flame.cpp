@@ -3,10 +3,12 @@
 #include <array>
 #include <utility>
 
+#include "analyze/merge/recordings.h"
 #include "analyze/paths/fold.h"
 #include "analyze/paths/inverted.h"
 #include "analyze/rows/summarize.h"
 #include "analyze/rows/time_series.h"
+#include "analyze/subsets/subset_meta.h"
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
@@ -25,6 +27,7 @@
 #include "output/picture/svg.h"
 #include "output/picture/time_series.h"
 #include "output/trust.h"
+#include "profile/loss.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -367,7 +370,7 @@ class Flame : public Command {
     }
     if (filters) {
       return {"no work ran inside the NVTX range" + (fold_.range.empty() ? "" : " '" + fold_.range + "'"),
-              "--nvtx=frames shows which ranges there are", kExitNothing};
+              "--nvtx=frames shows which ranges there are" + renamed_ranges(info), kExitNothing};
     }
     const bool is_timed = info.kind == ProfileKind::durations || info.kind == ProfileKind::mixed;
     const char* other = is_timed ? "sum" : info.kind == ProfileKind::stall_samples ? "samples" : "count";
@@ -381,10 +384,20 @@ class Flame : public Command {
     return {"the chosen weight is 0 in the whole profile", std::string("try --weight ") + other, kExitNothing};
   }
 
+  // Returns a clause if a range may be in the profile under another name.
+  static std::string renamed_ranges(const analyze::ProfileInfo& info) {
+    const auto lost = info.losses.find(std::string(profile::word(profile::LossReason::range_limit)));
+    return lost == info.losses.end() || lost->second == 0
+               ? ""
+               : "; " + counted_text(lost->second, "launch") + " (range_limit)" +
+                     (lost->second == 1 ? " has" : " have") +
+                     " other range names than the program gave, such as step [N]";
+  }
+
   static void explain_unsampled(const FoldResult& folded, WeightKind weight) {
     const uint64_t total = output::raw_weight(folded.tree.total(), weight);
     const auto share = [&](const analyze::Weight& part) {
-      return percent_text_down(output::raw_weight(part, weight), total);
+      return percent_text_up(output::raw_weight(part, weight), total);
     };
     if (output::raw_weight(folded.spread, weight) > 0) {
       log::info(share(folded.spread) +
@@ -437,6 +450,7 @@ class Flame : public Command {
     const auto command = rows.info.meta.find("command");
     options.subtitle = command == rows.info.meta.end() ? std::string() : command->second;
     options.facts = output::recorded_text(rows.info);
+    options.range = analyze::named_recordings(rows.info.meta) > 1 ? "" : analyze::recorded_range(rows.info.meta);
     options.notice = output::notice_text(rows.info);
     options.kind = weight.kind;
     options.names = names(rows.info);

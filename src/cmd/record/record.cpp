@@ -78,6 +78,7 @@ class Record final : public Command {
     auto chosen =
         backend::choose(backend::make_all(), backends_, options_.sampling.samples && options_.attach_pid == 0);
     RETURN_IF_ERROR(chosen);
+    options_.only_backends = only_backends(*chosen);
     warn_of_unnamed_kernels(*chosen);
     TopView view;
     options_.live = top_ ? &view : nullptr;
@@ -111,6 +112,22 @@ class Record final : public Command {
                     " have addresses instead of names and source lines",
                 "names are available only for programs started with gpuprof record --backend drm --stalls -- COMMAND");
     }
+  }
+
+  // Returns the chosen backends, or "" if all that record by default are among them.
+  [[nodiscard]] std::string only_backends(const backend::Backends& chosen) const {
+    std::string names;
+    for (const auto& backend : chosen) {
+      if (!backend->is_code_only()) {
+        names.append(names.empty() ? "" : ",").append(backend->descriptor().name);
+      }
+    }
+    const backend::Backends all = backend::make_all();
+    const bool lacks_one = std::any_of(all.begin(), all.end(), [this](const auto& backend) {
+      return !backend->only_by_name() &&
+             std::find(backends_.begin(), backends_.end(), backend->descriptor().name) == backends_.end();
+    });
+    return !backends_.empty() && lacks_one ? names : "";
   }
 
   void declare_target(CLI::App& app) {

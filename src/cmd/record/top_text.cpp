@@ -37,7 +37,7 @@ std::string gpu_time(const LiveState& state) {
   const uint64_t recorded = state.launches - std::min(state.launches, state.between_windows);
   return state.between_windows == 0
              ? text
-             : text + " (estimated from " + percent_text(recorded, state.launches) + " of the launches)";
+             : text + " (estimated from " + percent_text_down(recorded, state.launches) + " of the launches)";
 }
 
 std::string busy(const LiveState::Device& device) {

@@ -1,7 +1,5 @@
 #include "compare/judge/budget.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -103,8 +101,8 @@ std::string gap_of(const Run& run, double max_loss_percent) {
   if (run.facts.info.is_estimate()) {
     return "its numbers are estimates (--max-overhead)";
   }
-  if (run.facts.lost_percent > max_loss_percent) {
-    return fmt::format("{:.2g}% of the GPU work was lost", run.facts.lost_percent);
+  if (run.facts.lost_percent() > max_loss_percent) {
+    return run.facts.lost_text() + " of the GPU work was lost";
   }
   if (has_failed(run.facts)) {
     return "the program ended with " + run.facts.exit_status;

@@ -46,7 +46,7 @@ void budget_text(const Budget& budget, const BudgetResult& result, TextStream& o
       names += ", " + std::to_string(run.matched.size() - kMostNames) + " more";
     }
     out.append(fmt::format("  {:>9}, {} of the budget  {}  ({})\n", duration_text(run.ns),
-                           percent_text(run.ns, std::max<uint64_t>(budget.max_ns, 1)), shown_name(run.file), names));
+                           percent_text_up(run.ns, std::max<uint64_t>(budget.max_ns, 1)), shown_name(run.file), names));
   }
   for (const std::string& reason : result.reasons) {
     out.append("  " + shown_name(reason) + "\n");

@@ -83,7 +83,7 @@ void put_run(const Comparison& runs, size_t run, TextStream& stream) {
   json_array(facts.devices, object.key("devices"), [&out](const std::string& name) { out += json_string(name); });
   object.text("driver", facts.driver);
   object.text("commit", facts.commit);
-  put_real(object, "lost_percent", facts.lost_percent);
+  put_real(object, "lost_percent", facts.lost_percent());
   if (facts.info.is_estimate()) {
     object.flag("estimate", true);
   }

@@ -59,7 +59,7 @@ class JsonWriter {
       object.text("commit", shown_text(run->commit));
       object.text("exit_status", shown_text(run->exit_status));
       object.flag("complete", run->info.complete);
-      object.value("lost_percent", run->lost_percent);
+      object.value("lost_percent", run->lost_percent());
       if (run->info.is_estimate()) {
         object.flag("estimate", true);
       }

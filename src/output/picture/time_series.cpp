@@ -27,9 +27,15 @@ constexpr size_t kMostColumns = 120;
 constexpr uint64_t kLevels = 8;  // number of colours for values above 0
 constexpr int kRowLabelPx = 64;  // space for the labels of rows, left of the columns
 constexpr int kAxisPx = 22;
-constexpr double kTickPx = 90;           // minimum distance between the labels of ticks
-constexpr double kGapFromPx = 5;         // cells of this size or larger have a gap of one pixel between them
-constexpr double kSeriesKeyAdvance = 7;  // width in px of a character of legend text
+constexpr double kTickPx = 90;              // minimum distance between the labels of ticks
+constexpr double kGapFromPx = 5;            // cells of this size or larger have a gap of one pixel between them
+constexpr const char* kNotRecorded = "hx";  // style of the cells of which nothing was recorded
+constexpr double kSeriesKeyAdvance = 7;     // width in px of a character of legend text
+
+// The pattern that fills cells of which nothing was recorded.
+constexpr const char* kHatch =
+    "<defs><pattern id=\"gp-hatch\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" "
+    "patternTransform=\"rotate(45)\"><path d=\"M0 0V5\"/></pattern></defs>\n";
 
 struct Shape {
   size_t rows;
@@ -46,6 +52,15 @@ struct Map {
   uint64_t most = 0;
 
   [[nodiscard]] uint64_t weight(size_t cell) const { return raw_weight(series.cells[cell], options.kind); }
+  // Returns how much of the cell's time was recorded: all of it, if the profile does not say.
+  [[nodiscard]] uint64_t recorded_ns(size_t cell) const {
+    return series.recorded_ns.empty() ? series.cell_ns : series.recorded_ns[cell];
+  }
+  // Work may end after the recorded time. A cell with such work is drawn.
+  [[nodiscard]] bool not_recorded(size_t cell) const { return weight(cell) == 0 && recorded_ns(cell) == 0; }
+  [[nodiscard]] const char* not_recorded_text() const {
+    return series.by_window_start ? "no window began" : "not recorded";
+  }
   [[nodiscard]] std::string exact(uint64_t value) const { return exact_text(value, options.kind, options.names); }
   [[nodiscard]] std::string total() const { return "Total: " + exact(raw_weight(series.total, options.kind)); }
   [[nodiscard]] int left() const { return shape.rows == 1 ? kSvgPad : kRowLabelPx; }
@@ -86,18 +101,32 @@ std::string short_text(uint64_t value, WeightKind kind) {
   return {};
 }
 
+// Returns the label of the colour for 0. If the profile does not say when it recorded, 0 may mean either.
+std::string zero_label(const Map& map) {
+  return short_text(0, map.options.kind) + (map.series.recorded_ns.empty() ? " or not recorded" : "") +
+         (map.options.range.empty() ? "" : " inside the range");
+}
+
 void write_series_legend(SvgHeader& header, const Map& map) {
   constexpr int kLegendRow = 20;
   std::string keys;
   double x = kSvgPad;
+  const auto add = [&](const std::string& style, const std::string& label) {
+    keys += SvgHeader::key(x, style, label);
+    x += 17 + static_cast<double>(label.size()) * kSeriesKeyAdvance + 16;
+  };
+  for (size_t i = 0; i < map.series.cells.size(); ++i) {
+    if (map.not_recorded(i)) {
+      add(kNotRecorded, map.not_recorded_text());
+      break;
+    }
+  }
   for (uint64_t level = 0; level <= kLevels; ++level) {
     const uint64_t value = map.most / kLevels * level + map.most % kLevels * level / kLevels;
     if (level > 0 && level_of(value, map.most) != level) {
       continue;  // map.most is less than kLevels, so no value has this level
     }
-    const std::string label = (level == 0 ? "" : "up to ") + short_text(value, map.options.kind);
-    keys += SvgHeader::key(x, "h" + std::to_string(level), label);
-    x += 17 + static_cast<double>(label.size()) * kSeriesKeyAdvance + 16;
+    add("h" + std::to_string(level), level == 0 ? zero_label(map) : "up to " + short_text(value, map.options.kind));
   }
   header.block("gp-legend", kLegendRow, keys);
 }
@@ -107,7 +136,8 @@ std::string cell_hint(const Map& map) {
   if (map.shape.rows > 1) {
     text += " A column: " + exact_seconds(map.series.cell_ns * map.shape.rows) + ", from top to bottom.";
   }
-  return text;
+  return map.options.range.empty() ? text
+                                   : text + " Work outside of " + printable(map.options.range) + " was not recorded.";
 }
 
 int write_series_header(std::string& out, const Map& map) {
@@ -126,29 +156,47 @@ int write_series_header(std::string& out, const Map& map) {
   return header.height();
 }
 
+// Returns the cell's interval, value, and how much of it was recorded if not all of it was.
+std::string cell_title(const Map& map, size_t i) {
+  std::string text = exact_seconds(map.series.begin_ns(i)) + " to " + exact_seconds(map.series.begin_ns(i + 1)) + "\n";
+  if (map.not_recorded(i)) {
+    return text + map.not_recorded_text();
+  }
+  text += map.exact(map.weight(i));
+  if (map.recorded_ns(i) == map.series.cell_ns) {
+    return text;
+  }
+  const std::string recorded = duration_text(map.recorded_ns(i));
+  return text + (map.series.by_window_start
+                     ? ", estimated from windows of " + recorded
+                     : ", recorded for " + recorded + " of " + duration_text(map.series.cell_ns));
+}
+
 // Writes the cells grouped by colour, so that each colour is written only once.
 void write_cells(std::string& out, const Map& map, int top) {
   const double column_px = static_cast<double>(kSvgWidth - map.left() - kSvgPad) / static_cast<double>(map.columns);
   const double width = column_px - (column_px >= kGapFromPx ? 1 : 0);
   const int height = map.shape.row_px - (map.shape.row_px >= kGapFromPx ? 1 : 0);
   const std::string size = "\" width=\"" + px(width) + "\" height=\"" + std::to_string(height) + "\"";
-  std::array<std::string, kLevels + 1> by_level;
+  std::array<std::string, kLevels + 2> by_level;  // the last one: not recorded
   for (size_t i = 0; i < map.series.cells.size(); ++i) {
     const size_t column = i / map.shape.rows;
     const double x = map.left() + column_px * static_cast<double>(column);
     const int y = top + map.shape.row_px * static_cast<int>(i % map.shape.rows);
     const uint64_t value = map.weight(i);
-    std::string& cells = by_level[level_of(value, map.most)];
+    const bool not_recorded = map.not_recorded(i);
+    std::string& cells = not_recorded ? by_level.back() : by_level[level_of(value, map.most)];
     cells += "<rect x=\"" + px(x) + "\" y=\"" + std::to_string(y) + size;
-    cells += value == 0 ? std::string("/>\n")
-                        : "><title>" + exact_seconds(map.series.begin_ns(i)) + " to " +
-                              exact_seconds(map.series.begin_ns(i + 1)) + "\n" + xml_escaped(map.exact(value)) +
-                              "</title></rect>\n";
+    cells += value == 0 && map.recorded_ns(i) == map.series.cell_ns
+                 ? std::string("/>\n")
+                 : "><title>" + xml_escaped(cell_title(map, i)) + "</title></rect>\n";
   }
+  out += kHatch;
   out += "<g id=\"gp-cells\">\n";
-  for (uint64_t level = 0; level <= kLevels; ++level) {
+  for (size_t level = 0; level < by_level.size(); ++level) {
     if (!by_level[level].empty()) {
-      out += "<g class=\"h" + std::to_string(level) + "\">\n" + by_level[level] + "</g>\n";
+      const std::string style = level > kLevels ? kNotRecorded : "h" + std::to_string(level);
+      out += "<g class=\"" + style + "\">\n" + by_level[level] + "</g>\n";
     }
   }
   out += "</g>\n";
@@ -207,6 +255,16 @@ void write_series_data(std::string& out, const Map& map) {
   append_member(out, "commandOptions", json_quoted(printable(options.command_options)));
   append_member(out, "startNs", std::to_string(map.series.start_ns));
   append_member(out, "cellNs", std::to_string(map.series.cell_ns));
+  std::string recorded;
+  for (size_t i = 0; i < map.series.cells.size(); ++i) {
+    if (map.recorded_ns(i) != map.series.cell_ns) {
+      recorded.append(recorded.empty() ? "" : ",").append("\"").append(std::to_string(i)).append("\":");
+      recorded += std::to_string(map.recorded_ns(i));
+    }
+  }
+  append_member(out, "recordedNs", "{" + recorded + "}");  // of the cells that were not recorded from start to end
+  append_member(out, "byWindowStart", map.series.by_window_start ? "true" : "false");
+  append_member(out, "notRecorded", json_quoted(map.not_recorded_text()));
   out += "\"cells\":[";
   for (size_t i = 0; i < map.series.cells.size(); ++i) {
     out += (i == 0 ? "" : i % map.shape.rows == 0 ? ",\n" : ",") + std::to_string(map.weight(i));

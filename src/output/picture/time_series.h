@@ -18,6 +18,7 @@ struct HeatMapOptions {
   std::string title = "GPU time over time";
   std::string subtitle;  // for example the command
   std::string facts;     // where and when the profile was recorded; empty if unknown
+  std::string range;     // the NVTX range outside of which nothing was recorded; empty if all work was
   std::string notice;    // which data are missing; empty if nothing is missing
   WeightKind kind = WeightKind::time;
   WeightNames names;

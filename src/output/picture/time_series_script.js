@@ -31,10 +31,22 @@
     return [exactNs, counted, (sum) => exactBytes(sum, data.bytesName)][data.kind](value);
   }
 
+  const recordedOf = (i) => (i in data.recordedNs ? data.recordedNs[i] : data.cellNs);
+  const notRecorded = (i) => cells[i] === 0 && recordedOf(i) === 0;
+
   function sumText(from, to) {
     let sum = 0;
-    for (let i = from; i <= to; ++i) sum += cells[i];
-    return exact(sum) + ', ' + percent(sum, total) + ' of total';
+    let recorded = 0;
+    for (let i = from; i <= to; ++i) {
+      sum += cells[i];
+      recorded += recordedOf(i);
+    }
+    const time = (to - from + 1) * data.cellNs;
+    if (sum === 0 && recorded === 0) return data.notRecorded;
+    const text = exact(sum) + ', ' + percent(sum, total) + ' of total';
+    if (recorded === time) return text;
+    return text + (data.byWindowStart ? ', estimated from windows of ' + duration(recorded)
+                                      : ', recorded for ' + duration(recorded) + ' of ' + duration(time));
   }
 
   const windowText = (from, to) => seconds(beginOf(from)) + ' to ' + seconds(beginOf(to + 1));
@@ -108,9 +120,10 @@
   function drawCells() {
     const width = (place.column - (place.column >= GAP_FROM ? 1 : 0)).toFixed(2);
     const height = data.rowHeight - (data.rowHeight >= GAP_FROM ? 1 : 0);
-    const levels = Array.from({ length: data.levels + 1 }, (_, i) => make(SVG, 'g', { class: 'h' + i }));
+    const levels = Array.from({ length: data.levels + 2 }, (_, i) =>
+      make(SVG, 'g', { class: i > data.levels ? 'hx' : 'h' + i }));
     cells.forEach((value, i) => {
-      const level = most > 0 ? Math.ceil((value * data.levels) / most) : 0;
+      const level = notRecorded(i) ? data.levels + 1 : most > 0 ? Math.ceil((value * data.levels) / most) : 0;
       levels[level].append(make(SVG, 'rect', { x: xOf(i).toFixed(2), y: yOf(i), width, height }));
     });
     layer.replaceChildren(...levels);

@@ -96,10 +96,12 @@ void write_row(std::string& out, const RankMap& map, const analyze::JobRank& ran
 void write_rank_legend(SvgHeader& header) {
   constexpr int kLegendRow = 20;
   constexpr double kKey = 92;
+  constexpr double kMore = 56;  // the first label is longer than the others
   std::string keys;
   for (int level = 0; level <= kRankLevels; ++level) {
-    const std::string label = level == 0 ? "nothing" : "up to " + std::to_string(100 * level / kRankLevels) + "%";
-    keys += SvgHeader::key(kSvgPad + kKey * level, "h" + std::to_string(level), label);
+    const std::string label =
+        level == 0 ? "nothing recorded" : "up to " + std::to_string(100 * level / kRankLevels) + "%";
+    keys += SvgHeader::key(kSvgPad + kKey * level + (level == 0 ? 0 : kMore), "h" + std::to_string(level), label);
   }
   header.block("gp-legend", kLegendRow, keys);
 }

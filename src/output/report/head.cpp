@@ -149,8 +149,8 @@ std::string graphs_line(const Summary& summary) {
     return {};
   }
   return "of it in graphs or command lists " + short_duration(graphs.weight.ns) + " in " +
-         counted_text(graphs.weight.count, "operation") + ", " + percent_text(graphs.captured, graphs.weight.count) +
-         " of them with their capture's stack";
+         counted_text(graphs.weight.count, "operation") + ", " +
+         percent_text_down(graphs.captured, graphs.weight.count) + " of them with their capture's stack";
 }
 
 std::string samples_line(const Summary& summary) {
@@ -159,7 +159,7 @@ std::string samples_line(const Summary& summary) {
   }
   std::string line = counted_text(summary.recorded_samples, "stall sample") + in_windows(summary.info);
   if (summary.estimated > 0) {
-    line += ", " + percent_text(summary.estimated, summary.recorded_samples) + " of them attributed by estimate";
+    line += ", " + percent_text_up(summary.estimated, summary.recorded_samples) + " of them attributed by estimate";
   }
   return line;
 }

@@ -87,7 +87,7 @@ size_t shown_reasons(const KernelStalls& stalls, const Page& page) {
 void print_kernel(const KernelStalls& stalls, Page& page) {
   page.work_row({"", "", "", short_count_text(stalls.samples)}, stalls.kernel);
   if (stalls.estimated > 0) {
-    page.dim_line(kStallsBelow + percent_text(stalls.estimated, stalls.samples) + " of them attributed by estimate");
+    page.dim_line(kStallsBelow + percent_text_up(stalls.estimated, stalls.samples) + " of them attributed by estimate");
   }
   for (size_t i = 0; i < shown_reasons(stalls, page); ++i) {
     const StallLine& line = stalls.reasons[i];

@@ -125,6 +125,9 @@ void Channel::prepare(backend::LaunchEnv& env, int folder) {
   env.set(GPUPROF_ENV_SOCKET, socket_name());
   env.set(GPUPROF_ENV_TOKEN, token());
   env.set(GPUPROF_ENV_UID, std::to_string(::geteuid()));
+  if (!options_.nvtx_range.empty()) {
+    env.set(GPUPROF_ENV_NVTX_RANGE, options_.nvtx_range);
+  }
   env.samples = options_.sampling.samples;
 }
 

@@ -26,7 +26,8 @@ std::vector<backend::Variable> all_variables() {
                                         {"GPUPROF_DEBUG_BPF", accept_any},
                                         {GPUPROF_ENV_SOCKET},
                                         {GPUPROF_ENV_TOKEN},
-                                        {GPUPROF_ENV_UID}};
+                                        {GPUPROF_ENV_UID},
+                                        {GPUPROF_ENV_NVTX_RANGE}};
   for (const auto& backend : backend::make_all()) {
     const auto& variables = backend->descriptor().variables;
     all.insert(all.end(), variables.begin(), variables.end());

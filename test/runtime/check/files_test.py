@@ -244,9 +244,9 @@ class CheckFiles(rig.RuntimeTest):
 
     def test_runs_with_more_failed_launches_than_the_other_side_are_inconclusive(self):
         old, new = self.side("old", failed=0), self.side("new", failed=10_800)
-        self.inconclusive(*old, "--", *new, saying="new-1.txt: 90.0% of its launches failed, but 0.0% of the other")
+        self.inconclusive(*old, "--", *new, saying="new-1.txt: 90.00% of its launches failed, but 0.00% of the other")
         run = self.run_command([rig.GPUPROF, "diff", old[0], new[0]])
-        self.assertIn("90.0% of its launches failed", run.stderr.decode())
+        self.assertIn("90.00% of its launches failed", run.stderr.decode())
         self.check(*self.side("a", failed=10_800), "--", *self.side("b", failed=10_800), expect=PASS)
 
     def test_max_loss_allows_a_loss(self):

@@ -34,12 +34,12 @@ def launches_by_path(source):
 
 
 class Nvtx(unittest.TestCase):
-    def run_app(self, *arguments, nvtx=INJECTION, **settings):
+    def run_app(self, *arguments, nvtx=INJECTION, variables=(), **settings):
         """Runs the program; returns (its only source, what the program printed)."""
         settings.setdefault("control", CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS)
         recorder = wire_recorder.Recorder(**settings)
         environment = {**os.environ, **recorder.environment(), "LD_LIBRARY_PATH": MOCKS,
-                       "CUDA_INJECTION64_PATH": INJECTION, "NVTX_INJECTION64_PATH": nvtx}
+                       "CUDA_INJECTION64_PATH": INJECTION, "NVTX_INJECTION64_PATH": nvtx, **dict(variables)}
         try:
             run = subprocess.run([APP, *arguments], env=environment, capture_output=True, text=True, timeout=60,
                                  check=False)
@@ -61,8 +61,8 @@ class Nvtx(unittest.TestCase):
         steps = 20000
         source, did = self.run_app("--many", str(steps))
         found = launches_by_path(source)
-        self.assertEqual(source.lost, {"range_limit": DEEPER})
         folded = found.pop("step [N]")
+        self.assertEqual(source.lost, {"range_limit": DEEPER + folded})  # a number that was replaced is a lost detail
         kept = [path for path in found if path.startswith("step ")]
         self.assertEqual(len(kept) + folded, steps)
         self.assertEqual(sum(found[path] for path in kept), len(kept))
@@ -84,6 +84,19 @@ class Nvtx(unittest.TestCase):
                 self.assertEqual(source.launches, sum(expected.values()))
                 self.assertEqual(len(source.gpu_ops), sum(expected.values()))
                 self.assertEqual(source.counts.get("outside", 0), sum(did.values()) - sum(expected.values()))
+
+    def test_the_selected_range_is_found_beyond_all_limits(self):
+        last = "step 20001"
+        for arguments, wanted, path in ((("--many", "20002"), last, last), (("--registered", "20002"), last, "lib:" + last),
+                                        (("--registered", "40000"), "step 39999@lib", "lib:step 39999")):
+            with self.subTest(arguments=arguments):
+                source, _ = self.run_app(*arguments, nvtx_range=wanted, variables={"GPUPROF_NVTX_RANGE": wanted})
+                self.assertEqual(launches_by_path(source), {path: 1})
+                self.assertEqual(source.lost, {})
+        source, did = self.run_app(nvtx_range="d79")  # the innermost of more nested ranges than a path has
+        deepest = max(did, key=lambda path: path.count("/"))
+        self.assertEqual(launches_by_path(source), {deepest: 1})
+        self.assertEqual(source.lost, {"range_limit": DEEPER})
 
     def test_spans_have_the_times_of_their_ranges(self):
         source, _ = self.run_app(control=CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS | CONTROL_CALLS)

@@ -207,6 +207,41 @@ class TimeSeries(unittest.TestCase):
         self.browser.colour_scheme("light")
 
     @twice
+    def test_time_that_was_not_recorded_is_no_idle_time(self):
+        second = 1_000_000_000
+        text = "\n".join(line for line in profile(self.slices[:8]).splitlines() if not line.startswith("END"))
+        end = [line for line in profile(self.slices[:8]).splitlines() if line.startswith("END")]
+        text = text.replace("GPU;1;", "GPU;0;").replace("GPU;2;", "GPU;3;")  # slices 1 and 2 have no work
+        for name, metas, windows in (
+                ("gap.svg", [f"META;start_ns;{second}"], [(second, second + 400_000_000), (2 * second, 4 * second)]),
+                ("ranged.svg", [f"META;start_ns;{second}", "META;nvtx_range;step <1>"], [(second, 9 * second)]),
+                ("unknown.svg", [], [])):
+            lines = text.splitlines() + metas + [f"WINDOW;{a};{b}" for a, b in windows] + end
+            (self.folder / f"{name}.txt").write_text("\n".join(lines) + "\n")
+            self.run_shell(f"gpuprof flame --time-series {name} {name}.txt")
+        keys = "return Array.from(document.querySelectorAll('.gp-key text'), (e) => e.textContent).slice(0, 2)"
+        self.open("gap.svg")
+        self.assertEqual(self.browser.script(keys), ["not recorded", "0 ns"])
+        self.assertEqual(self.browser.script("return document.querySelectorAll('.hx rect').length"), 1 + 1)
+        self.browser.screenshot(self.shots / "time-series-gap.png")
+        self.drag(2, 2)
+        self.assertEqual(self.text("gp-selected"), "Selected: 0.5s to 0.75s, not recorded")
+        self.drag(1, 1)
+        self.assertIn("0 ns, 0.00% of total, recorded for 150 ms of 250 ms", self.text("gp-selected"))
+        self.drag(1, 2)
+        self.assertIn("recorded for 150 ms of 500 ms", self.text("gp-selected"))
+        self.drag(4, 5)
+        self.assertNotIn("recorded for", self.text("gp-selected"))
+        static = (self.folder / "gap.svg").read_text()
+        self.assertIn("<title>0.5s to 0.75s\nnot recorded</title>", static)
+        self.assertIn("<title>0.25s to 0.5s\n0 ns, recorded for 150 ms of 250 ms</title>", static)
+        self.open("ranged.svg")
+        self.assertEqual(self.browser.script(keys)[0], "0 ns inside the range")
+        self.assertIn("Work outside of --nvtx-range step <1> was not recorded.", self.text("gp-name"))
+        self.open("unknown.svg")
+        self.assertEqual(self.browser.script(keys)[0], "0 ns or not recorded")
+
+    @twice
     def test_names_stay_text(self):
         self.open()
         self.assertEqual(self.text("gp-subtitle"), "./app <&> --steps 3")

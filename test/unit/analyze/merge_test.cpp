@@ -241,7 +241,7 @@ TEST_CASE("merging a truncated profile gives a truncated profile") {
   CHECK_FALSE(both.result.complete);
   CHECK(both.text.find("END") == std::string::npos);
   REQUIRE(both.result.warnings.size() == 1);
-  CHECK(both.result.warnings[0] == "p.txt is cut short: the merged profile has no END record");
+  CHECK(both.result.warnings[0] == "p.txt is cut short: it has no END record");
   CHECK(test::read_all(both.text).info.losses == std::map<std::string, uint64_t>{{"ring_full", 7}});
 }
 

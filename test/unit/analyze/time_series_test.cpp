@@ -209,6 +209,38 @@ TEST_CASE("the cells of a window begin at its first slice") {
   CHECK(series->total.ns == 145);
 }
 
+TEST_CASE("cells know how much of their time was recorded") {
+  const std::string text = kHead + kInterval + "META;start_ns;1000000000\n";
+  // The windows overlap, are not in order, and begin before the recording. Slices 1, 5 and 6 have no recorded time.
+  const std::string windows =
+      "WINDOW;2250000000;2900000000\nWINDOW;900000000;1500000000\nWINDOW;2000000000;2500000000\n"
+      "WINDOW;4500000000;4600000000\n";
+  const auto recorded = [&](const std::string& lines, const AggregateOptions& options, size_t most_cells = 100) {
+    const auto rows = read(lines, options);
+    REQUIRE(rows);
+    const auto series = time_series(*rows, Measure::gpu, most_cells);
+    REQUIRE(series);
+    return series->recorded_ns;
+  };
+  constexpr uint64_t kMs = 1'000'000;
+  const AggregateOptions all{.slices = Measure::gpu};
+  CHECK(recorded(text + windows + kRows, all) == Cells{500 * kMs, 0, 500 * kMs, 400 * kMs, 0, 0, 0, 100 * kMs});
+  CHECK(recorded(text + windows + kRows, all, 4) == Cells{500 * kMs, 900 * kMs, 0, 100 * kMs});
+  const AggregateOptions later{.slices = Measure::gpu, .window = TimeWindow{.from_ns = kSecond}};
+  CHECK(recorded(text + windows + kRows, later) == Cells{500 * kMs, 400 * kMs, 0, 0, 0, 100 * kMs});
+  // A subset of `split` has the windows of the complete profile.
+  const std::string part = "META;part.which;from 1s to 1.5s, of a profile split by time\n";
+  CHECK(recorded(text + part + windows + kRows, all) == Cells{0, 0, 500 * kMs, 0, 0, 0, 0, 0});
+  // With --max-overhead, the work of a window counts in the slice of its start.
+  const std::string weighted = "WINDOW;1200000000;1600000000\nWINDOW;1600000000;2100000000;2\n";
+  CHECK(recorded(text + weighted + kRows, all) == Cells{400 * kMs, 500 * kMs, 0, 0, 0, 0, 0, 0});
+  // Unknown: no WINDOW, no start, no END, or windows of the complete profile in a subset that leaves a time out.
+  CHECK(recorded(text + kRows, all).empty());
+  CHECK(recorded(kHead + kInterval + windows + kRows, all).empty());
+  CHECK(recorded(text + windows + kRows.substr(0, kRows.find("END;")), all).empty());
+  CHECK(recorded(text + "META;filter;--not --from 1s --to 2s\n" + windows + kRows, all).empty());
+}
+
 TEST_CASE("slices far apart use bounded memory") {
   SliceSums sums;
   uint64_t slice = 0;

@@ -104,10 +104,39 @@ TEST_CASE("a guaranteed percentage is rounded down") {
   CHECK(percent_text_down(UINT64_MAX - 1, UINT64_MAX) == "99.99%");
   CHECK(percent_text_down(UINT64_MAX, UINT64_MAX) == "100.00%");
   CHECK(percent_text_down(UINT64_MAX, 1) == "100.00%");
-  CHECK(percent_text_down(1, UINT64_MAX) == "0.00%");
+  CHECK(percent_text_down(1, UINT64_MAX) == "0.01%");
+  CHECK(percent_text_down(0, UINT64_MAX) == "0.00%");
   CHECK(percent_text_down(29, 10'000) == "0.29%");  // as a double, 0.29 * 100 is less than 29
   CHECK(percent_digits_down(843, 1'000, 4) == "84.3000");
   CHECK(percent_digits_down(2, 3, 0) == "66");
   CHECK(percent_digits_down(1, 1'000'000'000, 9) == "0.000000100");
   CHECK(percent_digits_down(UINT64_MAX - 1, UINT64_MAX, 9) == "99.999999999");
+  CHECK(percent_digits_down(1, UINT64_MAX, 4) == "0.0001");
+}
+
+TEST_CASE("the percentage of what is missing is rounded up") {
+  CHECK(percent_text_up(0, 0) == "0.00%");
+  CHECK(percent_text_up(1, 0) == "0.00%");
+  CHECK(percent_text_up(0, UINT64_MAX) == "0.00%");
+  CHECK(percent_text_up(1, UINT64_MAX) == "0.01%");
+  CHECK(percent_text_up(1, 3) == "33.34%");
+  CHECK(percent_text_up(1, 100) == "1.00%");
+  CHECK(percent_text_up(UINT64_MAX - 1, UINT64_MAX) == "99.99%");
+  CHECK(percent_text_up(UINT64_MAX, UINT64_MAX) == "100.00%");
+  CHECK(percent_text_up(100'001, 100'000) == "100.01%");  // of a budget
+}
+
+TEST_CASE("what is covered and what is missing add up to 100%") {
+  const auto hundredths = [](std::string text) {
+    text.erase(text.find('.'), 1);
+    return std::stoi(text);
+  };
+  for (const uint64_t whole :
+       {uint64_t{1}, uint64_t{3}, uint64_t{10'000}, uint64_t{99'999}, uint64_t{7'000'000}, UINT64_MAX}) {
+    for (const uint64_t part : {uint64_t{0}, uint64_t{1}, uint64_t{2}, whole / 3, whole / 2, whole - 1, whole}) {
+      if (part <= whole) {
+        CHECK(hundredths(percent_text_down(part, whole)) + hundredths(percent_text_up(whole - part, whole)) == 10'000);
+      }
+    }
+  }
 }

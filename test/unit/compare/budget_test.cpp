@@ -84,6 +84,7 @@ TEST_CASE("a part of a program's run keeps a budget only if it was recorded in a
                            {"recording.window", "signals"},
                            {"recording.window", "--delay 1 s --wait main"},
                            {"recording.window", "--wait main"},
+                           {"recording.backends", "cupti"},
                            {"nvtx_range", "step@train"}}) {
     INFO(meta.second);
     CHECK(check(meta, 10).first == Outcome::inconclusive);

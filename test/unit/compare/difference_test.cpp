@@ -102,14 +102,16 @@ TEST_CASE("a problem of comparability names its file") {
   after.facts.devices = {"NVIDIA H200"};
   before.facts.driver = "580";
   after.facts.info.complete = false;
-  after.facts.lost_percent = 3;
+  after.facts.info.covered = {.recorded = 97, .lost = 3};
   after.facts.exit_status = "signal 9 (SIGKILL)";
   const auto all = comparability_warnings();
   REQUIRE(all.size() == 4);  // `after` has no driver version, so no warning says that drivers differ
   CHECK(all[0] == "the devices differ: 'NVIDIA H100' -> 'NVIDIA H200', which may explain all of the difference");
   CHECK(all[1] == "b.txt: the profile is cut short: it has no END record");
-  CHECK(all[2] == "b.txt: 3.0% of its GPU work was lost");
+  CHECK(all[2] == "b.txt: 3.00% of its GPU work was lost");
   CHECK(all[3] == "b.txt: the recorded program ended with signal 9 (SIGKILL)");
+  after.facts.info.covered = {.recorded = 10'000'000, .lost = 1};  // even the smallest loss is said
+  CHECK(comparability_warnings().at(2) == "b.txt: 0.01% of its GPU work was lost");
   before.facts.info.samples = 98;
   before.facts.info.losses["samples_dropped"] = 1;
   after.facts.info.samples = 99;
@@ -131,6 +133,6 @@ TEST_CASE("a run with a larger share of failed launches than the other side is n
   before.facts.failed_launches = 9;
   CHECK(compare::comparability_warnings(old_facts, new_facts).empty());
   before.facts.failed_launches = 0;
-  const std::vector<std::string> expected = {"b.txt: 90.0% of its launches failed, but 0.0% of the other side's"};
+  const std::vector<std::string> expected = {"b.txt: 90.00% of its launches failed, but 0.00% of the other side's"};
   CHECK(compare::comparability_warnings(old_facts, new_facts) == expected);
 }

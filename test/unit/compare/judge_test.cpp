@@ -265,14 +265,14 @@ TEST_CASE("runs that are not comparable are inconclusive") {
         "not the same device: A GPU (old0.txt) and B GPU (new1.txt)\n");
   CHECK(reasons_after([](Sides& sides) { sides.facts(6).driver = "2.0"; }) ==
         "not the same driver: 1.0 (old0.txt) and 2.0 (new1.txt)\n");
-  CHECK(reasons_after([](Sides& sides) { sides.facts(2).lost_percent = 1.5; }) ==
-        "old2.txt: 1.5% of its GPU work was lost, more than 1%\n");
+  CHECK(reasons_after([](Sides& sides) { sides.facts(2).info.covered = {.recorded = 197, .lost = 3}; }) ==
+        "old2.txt: 1.50% of its GPU work was lost, more than 1%\n");
   CHECK(reasons_after([](Sides& sides) {
           for (size_t run = 0; run < 10; ++run) {
             sides.facts(run).launches = 20;
           }
           sides.facts(6).failed_launches = 18;
-        }) == "new1.txt: 90.0% of its launches failed, but 0.0% of the other side's\n");
+        }) == "new1.txt: 90.00% of its launches failed, but 0.00% of the other side's\n");
   CHECK(reasons_after([](Sides& sides) { sides.facts(2).exit_status = "139"; }) ==
         "old2.txt: its program failed (exit status 139)\n");
   CHECK(reasons_after([](Sides& sides) {

@@ -170,6 +170,44 @@ TEST_CASE("launches in too many nested ranges are counted") {
   CHECK(sources[0].lost[GPUPROF_LOSS_RANGE_LIMIT] == kDepth - kKept);
 }
 
+TEST_CASE("the wanted range is found among too many open ranges") {
+  constexpr int kOpen = 300;
+  const auto launched = [](const char* wanted) {
+    FakeRecorder::Options options;
+    std::strcpy(options.wanted.nvtx_range, wanted);
+    const auto sources = record_ranges(
+        [] {
+          injection::start("test");
+          for (int i = 0; i < kOpen; ++i) {
+            start("open " + std::to_string(i));
+          }
+          launch_in_range(1);
+          for (int i = 0; i < 2 * kOpen; ++i) {
+            push("pushed " + std::to_string(i));
+          }
+          launch_in_range(2);
+          for (int i = 0; i < 2 * kOpen; ++i) {
+            pop();
+          }
+          launch_in_range(3);
+          return 0;
+        },
+        options);
+    REQUIRE(sources.size() == 1);
+    std::set<uint64_t> correlations;
+    for (const gpuprof_launch& launch : sources[0].launch_records) {
+      correlations.insert(launch.correlation);
+    }
+    return std::pair(correlations, sources[0].lost[GPUPROF_LOSS_RANGE_LIMIT]);
+  };
+  using Found = std::set<uint64_t>;
+  CHECK(launched("open 299") == std::pair(Found{1, 2, 3}, uint64_t{1}));
+  CHECK(launched("pushed 63") == std::pair(Found{2}, uint64_t{1}));
+  CHECK(launched("pushed 500") == std::pair(Found{2}, uint64_t{1}));
+  // This range is too deep to be stored. So it is not known whether the launch was inside of it.
+  CHECK(launched("pushed 599") == std::pair(Found{}, uint64_t{1}));
+}
+
 // Ranges that the signal handler ends, one per signal. A signal may interrupt a thread that holds the lock.
 uint64_t to_end[100];
 std::atomic<uint32_t> ended = 0;

@@ -70,7 +70,7 @@ TEST_CASE("equal shares print the same percentage as the coverage") {
   info.with_stack = 2;
   info.covered = {3, 2, 0};
   CHECK(output::trust_lines(info) ==
-        std::vector<std::string>{"3 launches: 2 matched with GPU work (66.66%), 1 without GPU work (33.33%)",
+        std::vector<std::string>{"3 launches: 2 matched with GPU work (66.66%), 1 without GPU work (33.34%)",
                                  "3 GPU records: 2 with a CPU stack (66.66%)",
                                  "66.66% of the GPU work is explained by a CPU stack: 2 of 3"});
 }
@@ -99,7 +99,7 @@ TEST_CASE("an estimate is said before everything else") {
   info.samples = 5;
   CHECK(output::trust_lines(info)[0] ==
         "2,100 launches in windows: 1,000 matched with GPU work (47.61%), 200 "
-        "captured into graphs (9.52%), 105 without GPU work (5.00%)");
+        "captured into graphs (9.53%), 105 without GPU work (5.00%)");
   CHECK(output::trust_lines(info)[1].find("150 whose stack is missing") != std::string::npos);
   CHECK(output::trust_lines(info)[2].starts_with("lost in windows: ring_full 1"));
   CHECK(output::gap_lines(info).front().ends_with("launches, but samples are only those in windows"));

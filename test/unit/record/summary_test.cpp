@@ -122,7 +122,7 @@ TEST_CASE("the summary reports samples if there are any, and counts them as reco
   CHECK(has(shown(facts), ", 4711 samples, "));
   CHECK_FALSE(has(shown(facts), "incomplete"));
   facts.totals.coverage[gpuprof::profile::CoverageCount::samples_without_launch] = 2;
-  CHECK(has(shown(facts), "2 (0.04%) samples without a known launch"));
+  CHECK(has(shown(facts), "2 (0.05%) samples without a known launch"));
   facts.totals.gpu_records = 0;
   facts.totals.with_stack = 0;
   facts.totals.samples_with_stack = 4000;
@@ -210,6 +210,10 @@ TEST_CASE("an empty profile reports whether the target used a GPU at other times
   facts.totals.off_records = 12;
   CHECK(has(summary_of(facts).hint, "12 GPU records while recording was off"));
   facts.only_a_window = false;
+  facts.only_backends = "cupti";
+  CHECK(!has(shown(facts), "--backend"));  // `unrecorded` has a better explanation
+  facts.unrecorded.clear();
+  CHECK(has(shown(facts), "the target launched no GPU work that --backend cupti records: p.txt is an empty profile"));
   facts.nvtx_range = "foo";
   facts.totals.coverage[gpuprof::profile::CoverageCount::outside_range] = 1;
   CHECK(has(shown(facts), "the target launched no GPU work inside of --nvtx-range foo"));

@@ -109,6 +109,9 @@ void add_session_meta(Correlator& correlator, const SessionOptions& options, con
   if (!options.nvtx_range.empty() && facts.counts_only.empty()) {
     correlator.add_meta("nvtx_range", options.nvtx_range);
   }
+  if (!options.only_backends.empty()) {
+    correlator.add_meta("recording.backends", options.only_backends);
+  }
   add_comparison_meta(correlator, options);
   for (const auto& backend : backends) {
     const auto found = backend->probe();
