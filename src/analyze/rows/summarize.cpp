@@ -76,6 +76,7 @@ struct Sum {
     line.untimed = untimed;
     line.deviation_ns = deviation();
     line.percentiles = percentiles();
+    line.durations = durations;
     line.margin = uncertainty.margin();
     return line;
   }

@@ -54,6 +54,7 @@ struct SummaryLine {
   // Standard deviation of the records' times; nullopt if squares were not recorded.
   std::optional<uint64_t> deviation_ns;
   Percentiles percentiles;
+  Durations durations;
   std::optional<Margin> margin;  // of an estimated GPU time
 };
 

@@ -91,6 +91,7 @@ class Flame : public Command {
     RETURN_IF_ERROR(may_write_all());
     analyze::AggregateOptions needed = analyze::needed_for(fold_.measure);
     needed.window = window_.chosen();
+    needed.durations = !html_.empty();
     if (!time_series_.empty()) {
       needed.slices = fold_.measure;
     }
