@@ -35,6 +35,7 @@ namespace {
 constexpr uint64_t kNoLaunch = UINT64_MAX;
 
 constinit thread_local OpenCall open_call = {};
+constinit thread_local OpenCall outer_call = {};  // open if open_call is a call inside it
 constinit thread_local uint64_t last_launch = kNoLaunch;
 
 uint64_t id_of(const CUpti_CallbackData& data) {
@@ -74,6 +75,7 @@ void begin_launch(const CUpti_CallbackData& data) {
   if (sampled) {
     open_call.range = open_sampled_launch(data.context);
   }
+  open_call.timed_from_ns = sampled ? now_ns() : launched_ns();
   if (open_call.kind == CallKind::launches_graph) {
     report_graph_launch(data);
   }
@@ -82,14 +84,23 @@ void begin_launch(const CUpti_CallbackData& data) {
   }
 }
 
-void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& data) {
+// Keeps the open call if the call that begins is inside it. CUPTI may not have reported the end of the open call. Then
+// the new call is not inside it, and mostly has a frame at the same or a higher address.
+void note_outer_call(const void* frame) {
+  if (outer_call.open && frame >= outer_call.frame) {
+    outer_call.open = false;
+  }
+  if (open_call.open && !outer_call.open && frame < open_call.frame) {
+    outer_call = open_call;
+  }
+}
+
+void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& data, const void* frame) {
   const CallKind kind = kind_of(domain, id);
   const uint64_t unique = id_of(data);
   // A driver call inside a runtime call is ignored: both have the same correlation id and are one launch.
-  if (kind == CallKind::other || kind == CallKind::uploads_graph ||
-      ((kind == CallKind::drops_code || kind == CallKind::unloads_code) && !counting()) ||
-      (open_call.open && open_call.correlation == unique) || (is_launch(kind) && unique == last_launch) ||
-      is_empty(domain, id, data.functionParams)) {
+  if (kind == CallKind::other || (open_call.open && open_call.correlation == unique) ||
+      (is_launch(kind) && unique == last_launch) || is_empty(domain, id, data.functionParams)) {
     return;
   }
   const Guard guard;
@@ -106,7 +117,12 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
   if (open_call.open && open_call.counted != 0) {
     end_counted_launch(open_call.counted);  // CUPTI did not report the end of the previous launch
   }
-  open_call = {true, kind, domain, id, unique, false, 0, 0, {}, 0};
+  note_outer_call(frame);
+  open_call = {true, kind, domain, id, unique, false, 0, 0, {}, 0, 0, frame};
+  if (!counting() && is_only_timed(kind)) {
+    open_call.timed_from_ns = now_ns();
+    return;
+  }
   note_work();
   if (load_relaxed(&session().devices_named) == 0) {
     // Devices are emitted before the launch, because records of the first GPU work may follow within a millisecond.
@@ -125,11 +141,12 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
     begin_launch(data);
   } else if (is_sync(kind) || kind == CallKind::memory) {
     stack_here(host_id(data));
-    open_call.start_ns = is_sync(kind) ? now_ns() : 0;
+    (is_sync(kind) ? open_call.start_ns : open_call.timed_from_ns) = now_ns();
   } else if (kind == CallKind::begins_capture) {
     note_capture(true);
   } else if (kind != CallKind::ends_capture) {
     begin_graph_call(data, &open_call);
+    open_call.timed_from_ns = now_ns();
   }
 }
 
@@ -172,11 +189,29 @@ void end_launch(const CUpti_CallbackData& data) {
   }
 }
 
+// Only allocating calls have taken their stack before.
+void report_duration(const CUpti_CallbackData& data, uint64_t end_ns) {
+  if (open_call.kind != CallKind::memory) {
+    stack_here(host_id(data));
+  }
+  host_call(host_id(data), open_call.timed_from_ns, end_ns, data.functionName);
+}
+
 void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& data) {
-  if (!open_call.open || open_call.correlation != id_of(data) || open_call.id != id || open_call.domain != domain) {
+  const auto is_this = [&](const OpenCall& call) {
+    return call.open && call.correlation == id_of(data) && call.id == id && call.domain == domain;
+  };
+  if (is_this(outer_call)) {
+    open_call = outer_call;
+    outer_call.open = false;
+  }
+  if (!is_this(open_call)) {
     return;  // begin_call() has ignored this call
   }
   open_call.open = false;
+  const uint64_t end_ns = open_call.timed_from_ns == 0 || outer_call.open ? 0 : now_ns();
+  const bool tells_duration =
+      end_ns != 0 && (is_slow(open_call.kind) || end_ns - open_call.timed_from_ns >= kLongCallNs);
   if (open_call.counted != 0) {
     end_counted_launch(open_call.counted);
     return;
@@ -192,7 +227,7 @@ void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Call
   if (launched && (open_call.captured || failed(data))) {
     launch_ended(data.correlationId);
   }
-  if (launched && open_call.start_ns == 0 && !failed(data)) {
+  if (launched && open_call.start_ns == 0 && !failed(data) && !tells_duration) {
     return;
   }
   const Guard guard;
@@ -209,6 +244,9 @@ void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Call
              strstr(data.functionName, "Managed") != nullptr) {
     // Requested here and not by the service thread, because pages may migrate before its next tick.
     enable_unified_memory();
+  }
+  if (tells_duration) {
+    report_duration(data, end_ns);
   }
 }
 
@@ -237,7 +275,7 @@ void on_callback(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId i
       finalize_here();
     }
   } else if (entering) {
-    begin_call(domain, id, *call_data);
+    begin_call(domain, id, *call_data, __builtin_frame_address(0));
   } else {
     end_call(domain, id, *call_data);
   }

@@ -20,6 +20,9 @@ enum class CallKind : uint8_t {
   sync_stream,      // waits for a stream
   sync_all,         // waits for all streams of a context
   memory,
+  loads_code,    // loads or links code
+  finds_code,    // may load code, because drivers load it at its first use
+  starts,        // creates a context
   unloads_code,  // unloads code of one context
   drops_code,    // destroys contexts, and so unloads their code
   begins_capture,
@@ -49,6 +52,18 @@ constexpr bool concerns_graphs(CallKind kind) {
 
 constexpr bool is_sync(CallKind kind) {
   return kind == CallKind::sync || kind == CallKind::sync_stream || kind == CallKind::sync_all;
+}
+
+// Returns whether every call is recorded with its duration. Other calls are if they last kLongCallNs.
+constexpr bool is_slow(CallKind kind) {
+  return kind == CallKind::memory || kind == CallKind::loads_code || kind == CallKind::starts ||
+         kind == CallKind::copies_graph;
+}
+
+// Returns whether only the duration of the call is of interest.
+constexpr bool is_only_timed(CallKind kind) {
+  return kind == CallKind::loads_code || kind == CallKind::finds_code || kind == CallKind::starts ||
+         kind == CallKind::unloads_code || kind == CallKind::drops_code || kind == CallKind::uploads_graph;
 }
 
 // Classifies a function name from cuptiGetCallbackName, of the driver (cuLaunchKernel_ptsz) or the runtime

@@ -18,7 +18,9 @@ struct OpenCall {
   uint32_t counted;      // Pass it to end_counted_launch(). 0: instructions of this launch are not counted.
   uint64_t start_ns;     // start of the call; 0: not measured
   ExactRange range;
-  uint32_t name;  // name id of the kernel that the call launches or sets in a node; 0: no kernel, or unknown
+  uint32_t name;           // name id of the kernel that the call launches or sets in a node; 0: no kernel, or unknown
+  uint64_t timed_from_ns;  // when the driver's own work began; 0: the call is not timed
+  const void* frame;       // of the callback, to recognize calls inside this one
 };
 
 void begin_graph_call(const CUpti_CallbackData& data, OpenCall* call);

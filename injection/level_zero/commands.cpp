@@ -243,6 +243,15 @@ ze_context_handle_t context_of(ze_command_list_handle_t handle) {
   return list == nullptr ? nullptr : list->context;
 }
 
+// Call it when the driver has returned from the thread's last launch.
+void report_if_long(const char* function) {
+  const uint64_t begun_ns = launched_ns();
+  const uint64_t end_ns = now_ns();
+  if (end_ns - begun_ns >= kLongCallNs) {
+    host_call(stack_of_host_call(), begun_ns, end_ns, function);
+  }
+}
+
 }  // namespace
 
 void begin_command(Command command, void** call) {
@@ -287,6 +296,9 @@ void end_command(ze_command_list_handle_t list, ze_event_handle_t* signal, ze_re
     return;
   }
   *call = nullptr;
+  if (append->immediate) {
+    report_if_long("zeCommandListAppend*");
+  }
   const uint64_t entered = append->timed ? now_ns() : 0;
   const uint64_t correlation = append->pending->correlation;
   if (append->theirs != nullptr) {
@@ -345,9 +357,10 @@ void end_execution(const Execution& execution, ze_result_t result, void** call) 
     return;
   }
   *call = nullptr;
+  const char* function =
+      execution.immediate ? "zeCommandListImmediateAppendCommandListsExp" : "zeCommandQueueExecuteCommandLists";
+  report_if_long(function);
   if (result != ZE_RESULT_SUCCESS) {
-    const char* function =
-        execution.immediate ? "zeCommandListImmediateAppendCommandListsExp" : "zeCommandQueueExecuteCommandLists";
     call_failed(correlation, {function, error_name(result), result});
     return;
   }

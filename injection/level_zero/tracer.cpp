@@ -73,6 +73,8 @@ bool make_tracer(bool attached) {
   }
   if (wants_code() || attached) {
     hook_code(add);
+  } else {
+    hook_loads(add);
   }
   if (!wants_code_only()) {
     hook_objects(add);

@@ -41,6 +41,8 @@ void add_hooks(bool (*add)(const Hook& hook), const Hook (&hooks)[Count]) {
 
 // Each file in hooks/ and code/ has one of these functions, which registers its callbacks.
 void hook_code(bool (*add)(const Hook& hook));
+// Call it instead of hook_code(), if nobody wants the code. It only times the calls.
+void hook_loads(bool (*add)(const Hook& hook));
 void hook_commands(bool (*add)(const Hook& hook));
 void hook_memory(bool (*add)(const Hook& hook));
 void hook_objects(bool (*add)(const Hook& hook));

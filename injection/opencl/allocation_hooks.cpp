@@ -109,7 +109,9 @@ struct Create;
 template <auto Entry, const char* Function, typename... Parameters>
 struct Create<Entry, Function, cl_mem (CL_API_CALL* cl_icd_dispatch::*)(cl_context, Parameters...)> {
   static cl_mem CL_API_CALL hook(cl_context context, Parameters... parameters) {
+    HostCall call;
     cl_mem object = (target.*Entry)(context, parameters...);
+    call.end(Function, true);
     const cl_int* status = last(parameters...);
     return (allocates(parameters) && ...) ? created(Function, object, context, status == nullptr ? 0 : *status)
                                           : object;
@@ -149,11 +151,16 @@ void let_go(cl_mem object) {
 
 cl_int CL_API_CALL release_object(cl_mem object) {
   let_go(object);
-  return target.clReleaseMemObject(object);
+  HostCall call;
+  const cl_int status = target.clReleaseMemObject(object);
+  call.end("clReleaseMemObject", false);
+  return status;
 }
 
 void* CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, size_t bytes, cl_uint alignment) {
+  HostCall call;
   void* memory = target.clSVMAlloc(context, flags, bytes, alignment);
+  call.end("clSVMAlloc", true);
   if (memory != nullptr) {
     const KeepErrno keep_errno;
     allocated("clSVMAlloc", {memory, bytes, 0, device_of(context), 0, 1, false, nullptr});
@@ -172,7 +179,9 @@ void CL_API_CALL svm_free(cl_context context, void* pointer) {
     }
     free(memory);
   }
+  HostCall call;
   target.clSVMFree(context, pointer);
+  call.end("clSVMFree", true);
 }
 
 // Removes the entries of these pointers and returns them as a list. Called before the free, because afterwards another
@@ -242,7 +251,9 @@ void* unified_allocated(const char* function, void* memory, size_t bytes, uint32
 
 void* CL_API_CALL allocate_on_host(cl_context context, const cl_mem_properties_intel* properties, size_t bytes,
                                    cl_uint alignment, cl_int* status) {
+  HostCall call;
   void* memory = host_alloc(context, properties, bytes, alignment, status);
+  call.end(kHostAlloc, true);
   const KeepErrno keep_errno;
   return unified_allocated(kHostAlloc, memory, bytes, UINT32_MAX);
 }
@@ -250,7 +261,9 @@ void* CL_API_CALL allocate_on_host(cl_context context, const cl_mem_properties_i
 template <const char* Function, clDeviceMemAllocINTEL_fn* Driver>
 void* CL_API_CALL allocate_on_device(cl_context context, cl_device_id device, const cl_mem_properties_intel* properties,
                                      size_t bytes, cl_uint alignment, cl_int* status) {
+  HostCall call;
   void* memory = (*Driver)(context, device, properties, bytes, alignment, status);
+  call.end(Function, true);
   const KeepErrno keep_errno;
   return unified_allocated(Function, memory, bytes, device == nullptr ? UINT32_MAX : device_index(device));
 }
@@ -262,7 +275,9 @@ cl_int CL_API_CALL free_unified(cl_context context, void* pointer) {
     const KeepErrno keep_errno;
     memory = take_all(1, &pointer);
   }
+  HostCall call;
   const cl_int status = (*Driver)(context, pointer);
+  call.end(Function, true);
   const KeepErrno keep_errno;
   end_free(memory, status == CL_SUCCESS, Function);
   return status;

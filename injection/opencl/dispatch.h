@@ -45,6 +45,7 @@ constexpr bool has_waited(cl_int status) {
   return status == CL_SUCCESS || status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
 }
 
+void hook_calls(cl_icd_dispatch& table);
 void hook_queues(cl_icd_dispatch& table);
 void hook_commands(cl_icd_dispatch& table);
 void hook_waits(cl_icd_dispatch& table);

@@ -85,6 +85,7 @@ extern "C" CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, cons
   const cl_uint entries = num_entries < kEntries ? num_entries : kEntries;
   memcpy(&opencl::target, target_dispatch, entries * sizeof(void*));
   opencl::layer = opencl::target;
+  opencl::hook_calls(opencl::layer);
   opencl::hook_queues(opencl::layer);
   opencl::hook_commands(opencl::layer);
   opencl::hook_waits(opencl::layer);

@@ -40,6 +40,7 @@ bool emit_launch(gpuprof_segment* segment, ThreadState& thread, uint64_t correla
   record.header.type = GPUPROF_RECORD_LAUNCH;
   record.correlation = correlation;
   record.time_ns = now_ns();
+  thread.launched_ns = record.time_ns;
   record.tid = thread.tid;
   record.range = range;
   memcpy(record.thread, thread.name, sizeof(record.thread));
@@ -110,6 +111,7 @@ bool launch(uint64_t correlation, bool several, uint32_t name, uint64_t begun_ns
     return false;
   }
   ThreadState& thread = thread_state();
+  thread.launched_ns = 0;
   gpuprof_ring& ring = ring_of(segment, thread);
   const bool timed = is_timed(thread);
   if (thread.launches % kRefreshThread == 0 || thread.tid == 0) {
@@ -141,6 +143,11 @@ bool launch(uint64_t correlation, bool several, uint32_t name, uint64_t begun_ns
     add_relaxed(&ring.overhead_samples, uint64_t{1});
   }
   return timed;
+}
+
+uint64_t launched_ns() {
+  const uint64_t ns = thread_state().launched_ns;
+  return ns != 0 ? ns : now_ns();
 }
 
 uint32_t launch_name(uint64_t correlation) {

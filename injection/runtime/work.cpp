@@ -4,12 +4,14 @@
 #include <iterator>
 
 #include "base/atomics.h"
+#include "base/keep_errno.h"
 #include "base/monotonic_clock.h"
 #include "base/thread_state.h"
 #include "ipc/emit.h"
 #include "ipc/ring.h"
 #include "runtime/launch.h"
 #include "runtime/launch_notes.h"
+#include "runtime/lifecycle.h"
 
 namespace gpuprof::injection {
 namespace {
@@ -86,7 +88,10 @@ void host_op(gpuprof_host_op op) {
   }
 }
 
-void host_wait(uint64_t correlation, uint64_t start_ns, uint64_t end_ns, const char* function) {
+namespace {
+
+void host_interval(gpuprof_host_op_kind kind, uint64_t correlation, uint64_t start_ns, uint64_t end_ns,
+                   const char* function) {
   gpuprof_host_op op = {};
   op.correlation = correlation;
   op.start_ns = start_ns;
@@ -95,8 +100,40 @@ void host_wait(uint64_t correlation, uint64_t start_ns, uint64_t end_ns, const c
   op.name_id = name_id(function);
   op.device = UINT32_MAX;
   op.tid = thread_id();
-  op.op = GPUPROF_HOST_SYNC;
+  op.op = static_cast<uint16_t>(kind);
   host_op(op);
+}
+
+}  // namespace
+
+void host_wait(uint64_t correlation, uint64_t start_ns, uint64_t end_ns, const char* function) {
+  host_interval(GPUPROF_HOST_SYNC, correlation, start_ns, end_ns, function);
+}
+
+void host_call(uint64_t correlation, uint64_t start_ns, uint64_t end_ns, const char* function) {
+  host_interval(GPUPROF_HOST_CALL, correlation, start_ns, end_ns, function);
+}
+
+HostCall::HostCall() {
+  const KeepErrno keep_errno;
+  if (thread_state().in_calls++ == 0 && active()) {
+    start_ns_ = now_ns();
+  }
+}
+
+HostCall::~HostCall() {
+  --thread_state().in_calls;
+}
+
+void HostCall::end(const char* function, bool is_slow) {
+  if (start_ns_ == 0) {
+    return;
+  }
+  const KeepErrno keep_errno;
+  const uint64_t end_ns = now_ns();
+  if ((is_slow || end_ns - start_ns_ >= kLongCallNs) && recording()) {
+    host_call(stack_of_host_call(), start_ns_, end_ns, function);
+  }
 }
 
 void host_event(const HostEvent& event, uint64_t correlation, uint32_t tid) {

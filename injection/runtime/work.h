@@ -13,9 +13,11 @@ void gpu_op(gpuprof_gpu_op op, bool may_wait);
 void reset_work();
 void host_op(gpuprof_host_op op);
 
-// Report HOST_OPs: a wait of this thread for a device, and an event without a duration in a call of thread `tid`:
-// memory was allocated or freed. `correlation` is the id of the call's stack.
+// Report HOST_OPs: a wait of this thread for a device, a call that did not wait for a device on request, and an event
+// without a duration in a call of thread `tid`: memory was allocated or freed. `correlation` is the id of the call's
+// stack.
 void host_wait(uint64_t correlation, uint64_t start_ns, uint64_t end_ns, const char* function);
+void host_call(uint64_t correlation, uint64_t start_ns, uint64_t end_ns, const char* function);
 struct HostEvent {
   gpuprof_host_op_kind kind;
   const char* name;  // name of the called function
@@ -23,6 +25,24 @@ struct HostEvent {
   uint32_t device;  // UINT32_MAX: the event is not tied to one device
 };
 void host_event(const HostEvent& event, uint64_t correlation, uint32_t tid);
+
+// Calls of any function are reported if they last this long.
+inline constexpr uint64_t kLongCallNs = 100'000;
+
+// Times a call of the vendor's API from construction to end(), and reports it. Of nested calls of a thread, only the
+// outermost is reported.
+class HostCall {
+ public:
+  HostCall();
+  ~HostCall();
+  HostCall(const HostCall&) = delete;
+  HostCall& operator=(const HostCall&) = delete;
+  // Call it after the vendor's function has returned. `is_slow`: the function is one whose calls are always reported.
+  void end(const char* function, bool is_slow);
+
+ private:
+  uint64_t start_ns_ = 0;  // 0: the call is not timed
+};
 
 // Reports that a call returned an error. `correlation` is the id of the call's stack. A launch (the thread's last one)
 // also counts as failed.

@@ -96,7 +96,8 @@ class Export : public Command {
 
  private:
   Result<int> write_sums(profile::Reader& reader, const analyze::StackOptions& stacks, const Format* format) {
-    auto rows = analyze::aggregate(reader, {.durations = true, .queue = true, .window = window_.chosen()});
+    auto rows = analyze::aggregate(
+        reader, {.host = format == nullptr, .durations = true, .queue = true, .window = window_.chosen()});
     RETURN_IF_ERROR(rows);
     warn_of_gaps(rows->info);
     warn_of_coverage(rows->info);

@@ -9,15 +9,15 @@ namespace {
 // The words of each array are in the order of its enumeration.
 constexpr std::array<std::string_view, 8> kFrameKinds = {"native",      "inlined", "kernel",  "python",
                                                          "interpreter", "gpu",     "unknown", "truncated"};
-constexpr std::array<std::string_view, 22> kOps = {
+constexpr std::array<std::string_view, 23> kOps = {
     "kernel",       "copy_htod",    "copy_dtoh", "copy_dtod", "copy_htoh", "copy_ptop", "copy",      "fill",
     "other",        "graph",        "launch",    "sync",      "alloc",     "free",      "fault_gpu", "fault_cpu",
-    "migrate_htod", "migrate_dtoh", "failed",    "no_work",   "cpu",       "off_cpu"};
+    "migrate_htod", "migrate_dtoh", "failed",    "no_work",   "cpu",       "off_cpu",   "call"};
 constexpr std::array<std::string_view, 4> kPhases = {"call_to_queued", "queued_to_submitted", "submitted_to_start",
                                                      "call_to_start"};
 
 static_assert(static_cast<size_t>(FrameKind::truncated) + 1 == kFrameKinds.size());
-static_assert(static_cast<size_t>(Op::off_cpu) + 1 == kOps.size());
+static_assert(static_cast<size_t>(Op::call) + 1 == kOps.size());
 static_assert(static_cast<size_t>(Phase::call_to_start) + 1 == kPhases.size());
 
 template <typename Enum, size_t N>

@@ -138,6 +138,7 @@ enum class Op : uint8_t {
   no_work,  // a launch succeeded, but its GPU work was not recorded
   cpu,      // a thread computed
   off_cpu,  // a thread did not compute, or it is unknown whether it did; `name` says why
+  call,     // a call of the vendor's API that is known to be slow, or that lasted long; not a wait for the GPU
 };
 
 // What the target did, and where in its code. Records of measurements refer to a Work by its id.
@@ -258,7 +259,8 @@ struct Latency {
   std::span<const Bucket> buckets;
 };
 
-// The durations of the work items in the GPU lines with the same slice and WORK. Lines add up.
+// The durations of the work items in the GPU lines, or of the calls in the HOST lines, with the same slice and WORK.
+// Lines add up.
 struct Duration {
   using Bucket = BucketCount<DurationBuckets>;
   uint64_t slice = 0;

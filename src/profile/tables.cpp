@@ -107,7 +107,8 @@ Reason Tables::check_work(const Row& r) const {
   if (known == nullptr) {
     return undefined(kWorkIds, index(r.work));
   }
-  if (work_kind(known->op) != kMeasured<Row>) {
+  const bool fits = work_kind(known->op) == kMeasured<Row> || (std::is_same_v<Row, Duration> && known->op == Op::call);
+  if (!fits) {
     return std::string(kind_of(r)) + ": WORK " + std::to_string(index(r.work)) + " has the operation '" +
            std::string(word(known->op)) + "', which does not fit this kind of record";
   }

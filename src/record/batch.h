@@ -107,7 +107,7 @@ struct RowValue {
   profile::Uint128 sum_squares_ns2 = 0;
   uint64_t queue_ns = 0;
   uint64_t bytes = 0;
-  // The durations of GPU work. Without new buckets if the recorder's memory is used up.
+  // The durations of GPU work and of calls. Without new buckets if the recorder's memory is used up.
   std::vector<profile::Duration::Bucket> durations;
 };
 

@@ -27,7 +27,7 @@
 #endif
 
 #define GPUPROF_WIRE_MAGIC 0x46525047u /* "GPRF" */
-#define GPUPROF_WIRE_VERSION 10u
+#define GPUPROF_WIRE_VERSION 11u
 
 /* Environment variables of the target. */
 #define GPUPROF_ENV_SOCKET "GPUPROF_SOCKET" /* abstract socket name, without the leading NUL */
@@ -410,7 +410,8 @@ enum gpuprof_host_op_kind {
   GPUPROF_HOST_MIGRATE_DTOH = 6,
   GPUPROF_HOST_FAILED = 7, /* a call returned an error; `correlation` may be that of a launch; no duration */
   GPUPROF_HOST_CPU = 8,    /* the thread computed for this time, which ends at the sample */
-  GPUPROF_HOST_OPS = 9
+  GPUPROF_HOST_CALL = 9,   /* a call of the vendor's API lasted this long, and did not wait for the GPU on request */
+  GPUPROF_HOST_OPS = 10
 };
 
 /* An event that belongs to GPU work but is none. No sum of GPU time includes it. */

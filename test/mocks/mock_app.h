@@ -34,6 +34,7 @@ struct Options {
   int managed = 0;
   int variants = 0;
   int failures = 0;
+  int modules = 0;  // loads of a module, timed by the program's own clock
   int rate = 0;
   int seconds = 1;
   int stacks = 8;
@@ -66,7 +67,7 @@ struct Totals {
   uint64_t captured = 0;
   uint64_t failed = 0;
   std::map<std::string, Count> ops;
-  std::map<std::string, Count> host;  // the ns of each Count are 0, because durations are unpredictable
+  std::map<std::string, Count> host;  // ns: only of "load", because other durations are unpredictable
 
   void add(const std::string& name, uint64_t ns, uint64_t bytes) { add(ops[name], {1, ns, bytes}); }
   void add_host(const std::string& name, uint64_t count, uint64_t bytes) { add(host[name], {count, 0, bytes}); }
@@ -131,6 +132,7 @@ void allocate_often(Worker& worker);
 void touch_managed(Worker& worker);
 void launch_variants(Worker& worker);
 void launch_wrongly(Worker& worker);
+void load_modules(Worker& worker);
 void steady_loop(Worker& worker);
 void assemble(Worker& worker);
 

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 
 #include "mock_app.h"
 #include "mock_cudart.h"
@@ -227,6 +228,20 @@ __attribute__((noinline)) void launch_wrongly(Worker& worker) {
     }
     ++worker.totals.launches;
     ++worker.totals.failed;
+  }
+}
+
+// Reports how long the loads took by the program's own clock, as "load".
+__attribute__((noinline)) void load_modules(Worker& worker) {
+  for (int i = 0; i < worker.options.modules; ++i) {
+    CUmodule module = nullptr;
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK(cuModuleLoadData(&module, "_Z6loadedv 1000"));
+    const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - begin;
+    Count& loads = worker.totals.host["load"];
+    ++loads.count;
+    loads.ns += static_cast<uint64_t>(took.count());
+    CHECK(cuModuleUnload(module));
   }
 }
 

@@ -8,6 +8,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <map>
+#include <sstream>
+#include <string>
 
 #include "mock_driver.h"
 #include "mock_faults.h"
@@ -104,6 +107,32 @@ void sleep_until(uint64_t when) {
   }
 }
 
+namespace {
+
+std::map<std::string, uint64_t> slow_calls() {
+  std::map<std::string, uint64_t> calls;
+  const char* text = getenv("MOCK_SLOW_CALLS");
+  std::istringstream list(text == nullptr ? "" : text);
+  for (std::string name; std::getline(list, name, '=');) {
+    std::string microseconds;
+    std::getline(list, microseconds, ',');
+    calls[name] = strtoull(microseconds.c_str(), nullptr, 10) * 1000;
+  }
+  return calls;
+}
+
+}  // namespace
+
+void slow_down(const char* function) {
+  static const auto* calls = new std::map<std::string, uint64_t>(slow_calls());
+  if (calls->empty()) {
+    return;
+  }
+  if (const auto call = calls->find(function); call != calls->end()) {
+    sleep_until(now_ns() + call->second);
+  }
+}
+
 CUstream_st* stream_of(CUstream stream) {
   if (stream != nullptr) {
     return stream;
@@ -167,6 +196,24 @@ CUresult put(CUstream stream, OpKind kind, uint64_t ns, Op op) {
 using namespace gpuprof::mock;
 
 namespace {
+
+CUresult retain(CUcontext* context, CUdevice device) {
+  Driver& d = driver();
+  const std::lock_guard making(d.making_context);
+  std::unique_lock lock(d.mutex);
+  for (const auto& existing : d.contexts) {
+    if (existing->device == device) {
+      *context = existing.get();
+      return CUDA_SUCCESS;
+    }
+  }
+  d.contexts.push_back(std::make_unique<CUctx_st>(CUctx_st{++d.last_context, device}));
+  *context = d.contexts.back().get();
+  add_stream(*context, 7);
+  lock.unlock();
+  tell(ContextEvent::created, *context);
+  return CUDA_SUCCESS;
+}
 
 // Destroys the contexts of a device. Like the real driver, it waits for their work, whose records may be written later.
 CUresult reset(CUdevice device) {
@@ -283,24 +330,7 @@ CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
-  if (!usable()) {
-    return CUDA_ERROR_NOT_INITIALIZED;
-  }
-  Driver& d = driver();
-  const std::lock_guard making(d.making_context);
-  std::unique_lock lock(d.mutex);
-  for (const auto& existing : d.contexts) {
-    if (existing->device == device) {
-      *context = existing.get();
-      return CUDA_SUCCESS;
-    }
-  }
-  d.contexts.push_back(std::make_unique<CUctx_st>(CUctx_st{++d.last_context, device}));
-  *context = d.contexts.back().get();
-  add_stream(*context, 7);
-  lock.unlock();
-  tell(ContextEvent::created, *context);
-  return CUDA_SUCCESS;
+  return MOCK_CALL(cuDevicePrimaryCtxRetain, nullptr, [&] { return retain(context, device); });
 }
 
 CUresult cuDevicePrimaryCtxReset(CUdevice device) {

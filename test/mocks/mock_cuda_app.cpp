@@ -23,12 +23,17 @@ void work(Worker& worker, int index) {
     pthread_setname_np(pthread_self(), ("worker-" + std::to_string(index)).c_str());
   }
   worker.open(index);
-  const std::pair<bool, void (*)(Worker&)> modes[] = {
-      {options.launches > 0, three_sites},       {options.graph_launches > 0, simple_graph},
-      {options.graph_nodes > 0, captured_graph}, {options.streams > 0, many_streams},
-      {options.syncs > 0, wait_often},           {options.allocs > 0, allocate_often},
-      {options.managed > 0, touch_managed},      {options.variants > 0, launch_variants},
-      {options.failures > 0, launch_wrongly},    {options.rate > 0, steady_loop}};
+  const std::pair<bool, void (*)(Worker&)> modes[] = {{options.launches > 0, three_sites},
+                                                      {options.graph_launches > 0, simple_graph},
+                                                      {options.graph_nodes > 0, captured_graph},
+                                                      {options.streams > 0, many_streams},
+                                                      {options.syncs > 0, wait_often},
+                                                      {options.allocs > 0, allocate_often},
+                                                      {options.managed > 0, touch_managed},
+                                                      {options.variants > 0, launch_variants},
+                                                      {options.failures > 0, launch_wrongly},
+                                                      {options.modules > 0, load_modules},
+                                                      {options.rate > 0, steady_loop}};
   for (const auto& [wanted, mode] : modes) {
     if (wanted) {
       mode(worker);

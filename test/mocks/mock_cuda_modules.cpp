@@ -137,7 +137,14 @@ const char* mock_cuda_function_name(CUfunction function) {
 }
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
-  return load(module, image);
+  return MOCK_CALL(cuModuleLoadData, nullptr, [&] {
+    const CUresult result = load(module, image);
+    // Other functions of the API run inside this one, such as cuMemAlloc if MOCK_LOAD_ALLOCATES is set.
+    if (CUdeviceptr memory = 0; getenv("MOCK_LOAD_ALLOCATES") != nullptr && cuMemAlloc(&memory, 64) == CUDA_SUCCESS) {
+      return cuMemFree(memory);
+    }
+    return result;
+  });
 }
 
 CUresult cuModuleUnload(CUmodule module) {
@@ -145,13 +152,13 @@ CUresult cuModuleUnload(CUmodule module) {
 }
 
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
-  return find(function, module, name);
+  return MOCK_CALL(cuModuleGetFunction, nullptr, [&] { return find(function, module, name); });
 }
 
 // The mock treats a library as a module and a kernel as its function. The launch functions take both.
 CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option*, void**, unsigned int, CUlibraryOption*,
                            void**, unsigned int) {
-  return load(reinterpret_cast<CUmodule*>(library), image);
+  return MOCK_CALL(cuLibraryLoadData, nullptr, [&] { return load(reinterpret_cast<CUmodule*>(library), image); });
 }
 
 CUresult cuLibraryUnload(CUlibrary library) {
@@ -159,7 +166,9 @@ CUresult cuLibraryUnload(CUlibrary library) {
 }
 
 CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
-  return find(reinterpret_cast<CUfunction*>(kernel), reinterpret_cast<CUmodule>(library), name);
+  return MOCK_CALL(cuLibraryGetKernel, nullptr, [&] {
+    return find(reinterpret_cast<CUfunction*>(kernel), reinterpret_cast<CUmodule>(library), name);
+  });
 }
 
 CUresult cuFuncGetName(const char** name, CUfunction function) {

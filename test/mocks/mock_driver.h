@@ -102,11 +102,15 @@ Op run(CUstream_st* stream, OpKind kind, uint64_t ns, Op op);
 // Adds a node to a graph and calls the tools' callback for it.
 CUgraphNode add_node(CUgraph graph, OpKind kind, const char* name, uint64_t ns, const Op& op);
 
+// Waits for the time that MOCK_SLOW_CALLS gives for this function: "cuModuleLoadData=2000,cuLaunchKernel=300" in us.
+void slow_down(const char* function);
+
 // Makes one API call and reports it to tools: `return call(CUPTI_..., "cu...", [&] { ... });`
 template <typename Body>
 CUresult api_call(CUpti_driver_api_trace_cbid id, const char* name, const char* symbol, const void* params,
                   const Body& body) {
   mock_cuda_enter(Domain::driver, id, name, symbol, params);
+  slow_down(name);
   const CUresult result = usable() ? body() : CUDA_ERROR_NOT_INITIALIZED;
   mock_cuda_exit(Domain::driver, id, name, symbol, result, params);
   return result;

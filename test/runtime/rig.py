@@ -167,9 +167,10 @@ class Profile:
         return paths
 
     def counts(self):
-        """Returns {(slice, WORK id): count} of the GPU lines."""
+        """Returns {(slice, WORK id): count} of the GPU lines, and of the HOST lines of calls."""
         result = collections.Counter()
-        for slice_, work, count, *_ in self.of("GPU"):
+        calls = {work_id for work_id, work in self.works.items() if work.op == "call"}
+        for slice_, work, count, *_ in self.of("GPU") + [row for row in self.of("HOST") if row[1] in calls]:
             result[slice_, work] += int(count)
         return result
 

@@ -269,9 +269,9 @@ class Source:
 
 
     def host_totals(self):
-        """Returns the host operations in the form that the mock applications print, without times."""
+        """Returns the host operations except calls, in the form that the mock applications print, without times."""
         result = {}
-        for op in self.host_ops:
+        for op in (op for op in self.host_ops if wire.HOST_OPS[op["op"]] != "call"):
             entry = result.setdefault(wire.HOST_OPS[op["op"]], {"count": 0, "ns": 0, "bytes": 0})
             entry["count"] += op["count"]
             entry["bytes"] += op["bytes"]

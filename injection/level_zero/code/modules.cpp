@@ -8,6 +8,7 @@
 #include "ipc/emit.h"
 #include "ipc/ring.h"
 #include "level_zero/devices.h"
+#include "level_zero/hooks/timed_call.h"
 #include "level_zero/objects.h"
 #include "level_zero/stalls/stall_sampling.h"
 #include "level_zero/tracer.h"
@@ -240,6 +241,10 @@ void ZE_APICALL kernel_created(ze_kernel_create_params_t* call_with, GPUPROF_EPI
   }
 }
 
+constexpr char kCreateModule[] = "zeModuleCreate";
+constexpr char kLink[] = "zeModuleDynamicLink";
+constexpr char kCreateKernel[] = "zeKernelCreate";
+
 }  // namespace
 
 bool wants_code() {
@@ -272,10 +277,19 @@ void forget_modules() {
 
 void hook_code(bool (*add)(const Hook& hook)) {
   const Hook hooks[] = {
-      {"ModuleCreate", nullptr, as_callback(module_created), true},
-      {"ModuleDynamicLink", nullptr, as_callback(modules_linked), true},
+      TimedCall<kCreateModule, true, ze_module_create_params_t, module_created>::hook(true),
+      TimedCall<kLink, true, ze_module_dynamic_link_params_t, modules_linked>::hook(true),
       {"ModuleDestroy", as_callback(destroy_module), nullptr, true},
-      {"KernelCreate", nullptr, as_callback(kernel_created), true},
+      TimedCall<kCreateKernel, false, ze_kernel_create_params_t, kernel_created>::hook(true),
+  };
+  add_hooks(add, hooks);
+}
+
+void hook_loads(bool (*add)(const Hook& hook)) {
+  const Hook hooks[] = {
+      TimedCall<kCreateModule, true, ze_module_create_params_t>::hook(true),
+      TimedCall<kLink, true, ze_module_dynamic_link_params_t>::hook(true),
+      TimedCall<kCreateKernel, false, ze_kernel_create_params_t>::hook(true),
   };
   add_hooks(add, hooks);
 }

@@ -3,6 +3,7 @@
 #include "base/thread_state.h"
 #include "level_zero/api/error_names.h"
 #include "level_zero/devices.h"
+#include "level_zero/hooks/timed_call.h"
 #include "level_zero/tracer.h"
 #include "runtime/launch.h"
 #include "runtime/lifecycle.h"
@@ -78,17 +79,24 @@ void ZE_APICALL memory_freed(Parameters* /*call_with*/, ze_result_t result, void
   }
 }
 
+constexpr char kDevice[] = "zeMemAllocDevice";
+constexpr char kShared[] = "zeMemAllocShared";
+constexpr char kHost[] = "zeMemAllocHost";
+constexpr char kFree[] = "zeMemFree";
+constexpr char kFreeExt[] = "zeMemFreeExt";
+
+template <const char* kFunction, typename Parameters>
+using Free = TimedCall<kFunction, true, Parameters, memory_freed<Parameters>, free_memory<Parameters>>;
+
 }  // namespace
 
 void hook_memory(bool (*add)(const Hook& hook)) {
   const Hook hooks[] = {
-      {"MemAllocDevice", nullptr, as_callback(device_allocated), true},
-      {"MemAllocShared", nullptr, as_callback(shared_allocated), true},
-      {"MemAllocHost", nullptr, as_callback(host_allocated), true},
-      {"MemFree", as_callback(free_memory<ze_mem_free_params_t>), as_callback(memory_freed<ze_mem_free_params_t>),
-       true},
-      {"MemFreeExt", as_callback(free_memory<ze_mem_free_ext_params_t>),
-       as_callback(memory_freed<ze_mem_free_ext_params_t>), false},
+      TimedCall<kDevice, true, ze_mem_alloc_device_params_t, device_allocated>::hook(true),
+      TimedCall<kShared, true, ze_mem_alloc_shared_params_t, shared_allocated>::hook(true),
+      TimedCall<kHost, true, ze_mem_alloc_host_params_t, host_allocated>::hook(true),
+      Free<kFree, ze_mem_free_params_t>::hook(true),
+      Free<kFreeExt, ze_mem_free_ext_params_t>::hook(false),
   };
   add_hooks(add, hooks);
 }

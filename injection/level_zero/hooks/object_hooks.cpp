@@ -3,6 +3,7 @@
 #include "level_zero/commands.h"
 #include "level_zero/executions.h"
 #include "level_zero/handle_queries.h"
+#include "level_zero/hooks/timed_call.h"
 #include "level_zero/objects.h"
 #include "level_zero/outstanding.h"
 #include "level_zero/own_events.h"
@@ -293,6 +294,8 @@ void forget_all_objects() {
   }
 }
 
+constexpr char kContext[] = "zeContextCreate";
+
 void hook_objects(bool (*add)(const Hook& hook)) {
   const Hook hooks[] = {
       {"CommandListCreate", nullptr, as_callback(list_created), true},
@@ -308,6 +311,7 @@ void hook_objects(bool (*add)(const Hook& hook)) {
       {"EventHostReset", as_callback(host_reset), nullptr, true},
       {"EventQueryStatus", nullptr, as_callback(event_asked), true},
       {"CommandListAppendEventReset", as_callback(append_reset), nullptr, true},
+      TimedCall<kContext, true, ze_context_create_params_t>::hook(true),
       {"ContextDestroy", as_callback(destroy_context), nullptr, true},
       {"CommandListCreateCloneExp", nullptr, as_callback(list_cloned), false},
       {"CommandListUpdateMutableCommandSignalEventExp", nullptr, as_callback(signal_changed), false},

@@ -14,12 +14,12 @@ std::string_view or_unknown(std::string_view text) {
 }
 
 // Indexed by p::Op. The first one is for a kernel without a name.
-constexpr std::array<std::string_view, 22> kOpLabels = {
+constexpr std::array<std::string_view, 23> kOpLabels = {
     kUnknown,        "[copy HtoD]",   "[copy DtoH]",       "[copy DtoD]",       "[copy HtoH]",    "[copy PtoP]",
     "[copy]",        "[fill]",        "[other GPU work]",  "[graph launch]",    "[launches]",     "[sync]",
     "[alloc]",       "[free]",        "[page faults GPU]", "[page faults CPU]", "[migrate HtoD]", "[migrate DtoH]",
-    "[failed call]", "[no GPU work]", "[on CPU]",          "[not sampled]"};
-static_assert(static_cast<size_t>(p::Op::off_cpu) + 1 == kOpLabels.size());
+    "[failed call]", "[no GPU work]", "[on CPU]",          "[not sampled]",     "[call]"};
+static_assert(static_cast<size_t>(p::Op::call) + 1 == kOpLabels.size());
 
 }  // namespace
 
@@ -39,6 +39,8 @@ std::string work_label(const p::Tables& tables, const p::Work& work) {
         return "[" + std::string(name) + " launches]";
       case p::Op::sync:
         return "[sync " + std::string(name) + "]";
+      case p::Op::call:
+        return "[call " + std::string(name) + "]";
       case p::Op::graph:
       case p::Op::failed:
       case p::Op::off_cpu:

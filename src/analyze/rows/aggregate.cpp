@@ -458,7 +458,7 @@ class Aggregator {
       return std::nullopt;
     }
     if (options_.slices && host_op(*options_.slices) == work.op) {
-      const bool is_scaled = is_limited_ && work.op != p::Op::alloc;  // LaunchScale::apply() does the same
+      const bool is_scaled = is_limited_ && grows_with_launches(work.op);  // LaunchScale::apply() does the same
       result_.slices.add(is_scaled ? work.process : p::ProcessId{}, r.slice, weight);
     }
     if (options_.host) {
@@ -510,14 +510,17 @@ class Aggregator {
   // ignored.
   Reason keep(const p::Duration& r) {
     const uint32_t position = result_.tables.position(r.work);
-    if (!options_.durations || is_outside(r.slice) || position >= rows_of_.size() || rows_of_[position] == kNone) {
+    const bool is_host = p::work_kind(result_.tables.work(r.work)->op) == p::WorkKind::host;
+    const std::vector<uint32_t>& rows = is_host ? hosts_of_ : rows_of_;
+    if (!options_.durations || is_outside(r.slice) || position >= rows.size() || rows[position] == kNone) {
       return std::nullopt;
     }
-    if (rows_of_[position] >= result_.durations.size()) {
-      result_.durations.resize(rows_of_[position] + 1);
+    auto& durations = is_host ? result_.host_durations : result_.durations;
+    if (rows[position] >= durations.size()) {
+      durations.resize(rows[position] + 1);
     }
     for (const p::Duration::Bucket& bucket : r.buckets) {
-      uint64_t& count = p::count_of_bucket(result_.durations[rows_of_[position]], bucket.bucket);
+      uint64_t& count = p::count_of_bucket(durations[rows[position]], bucket.bucket);
       count = saturating_add(count, bucket.count);
     }
     return std::nullopt;

@@ -157,6 +157,7 @@ struct Aggregate {
   Estimates estimates;          // of `rows`; only with --max-overhead
   // With AggregateOptions::durations: the histogram of each row. Rows beyond the end of this list have none.
   std::vector<std::vector<profile::Duration::Bucket>> durations;
+  std::vector<std::vector<profile::Duration::Bucket>> host_durations;  // the histograms of `host`
   std::vector<uint64_t> queue_ns;  // with AggregateOptions::queue: one per row; rows beyond the end of this list have 0
   uint64_t queue_total_ns = 0;     // sum of `queue_ns`; UINT64_MAX on overflow
   LargeVector<SampleRow> samples;

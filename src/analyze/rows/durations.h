@@ -33,6 +33,20 @@ class Durations {
   }
   void add(const Durations& more) { add(more.buckets_); }
 
+  [[nodiscard]] uint64_t recorded() const { return recorded_; }
+
+  // Returns how many durations are in each of `parts` ranges between the shortest and the longest one. On a logarithmic
+  // scale, the ranges are equally wide. There must be a duration.
+  [[nodiscard]] std::vector<uint64_t> histogram(size_t parts) const {
+    std::vector<uint64_t> counts(parts);
+    const uint64_t first = buckets_.front().bucket;
+    const uint64_t range = buckets_.back().bucket - first + 1;
+    for (const profile::Duration::Bucket& bucket : buckets_) {
+      counts[range == 1 ? parts / 2 : (bucket.bucket - first) * parts / range] += bucket.count;
+    }
+    return counts;
+  }
+
   // Returns the percentiles of `count` durations between `min_ns` and `max_ns`: upper ends of buckets, so at most 1/64
   // too high.
   [[nodiscard]] Percentiles percentiles(uint64_t count, uint64_t min_ns, uint64_t max_ns) const {

@@ -76,6 +76,7 @@ struct Sum {
     line.untimed = untimed;
     line.deviation_ns = deviation();
     line.percentiles = percentiles();
+    line.durations = durations;
     line.margin = uncertainty.margin();
     return line;
   }
@@ -618,6 +619,7 @@ class Summarizer {
 
   void sum_host() {
     WorkSums work;
+    WorkSums calls;
     PathSums waits;
     PathSums allocations;
     PathSums failures;
@@ -634,6 +636,10 @@ class Summarizer {
       if (p::is_thread_time(of.op)) {
         continue;
       }
+      if (of.op == p::Op::call) {
+        add_call(row, of, calls);
+        continue;
+      }
       work[texts_->work_label(of)].add(row, 0);
       if (of.op == p::Op::sync) {
         waits[path_key(of, *texts_)].add(row, 0);
@@ -645,10 +651,21 @@ class Summarizer {
     }
     const size_t top = options_.limits.others;
     summary_.host_work = work_lines(work, Order::ns, top, summary_.found.host_work);
+    summary_.calls = work_lines(calls, Order::ns, top, summary_.found.calls);
     summary_.waits = path_lines(texts_, waits, Order::ns, top, summary_.found.waits);
     summary_.allocations = path_lines(texts_, allocations, Order::bytes, top, summary_.found.allocations);
     summary_.failures = path_lines(texts_, failures, Order::count, top, summary_.found.failures);
     summary_.without_work = path_lines(texts_, without_work, Order::count, top, summary_.found.without_work);
+  }
+
+  void add_call(const Row& row, const p::Work& work, WorkSums& calls) {
+    const std::string_view function = rows_.tables.text(work.name);
+    Sum& sum = calls[function.empty() ? texts_->work_label(work) : function];
+    sum.add(row, 0);
+    if (const size_t position = static_cast<size_t>(&row - rows_.host.data()); position < rows_.host_durations.size()) {
+      sum.durations.add(rows_.host_durations[position]);
+    }
+    summary_.call_total += row.weight;
   }
 
   const Aggregate& rows_;

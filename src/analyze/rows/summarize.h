@@ -54,6 +54,7 @@ struct SummaryLine {
   // Standard deviation of the records' times; nullopt if squares were not recorded.
   std::optional<uint64_t> deviation_ns;
   Percentiles percentiles;
+  Durations durations;
   std::optional<Margin> margin;  // of an estimated GPU time
 };
 
@@ -156,10 +157,12 @@ struct Summary {
   std::vector<CountedTable> counted;  // hardware counts per instruction, without call paths; empty with a path filter
   // CPU-side work. Sums of GPU work do not include it. Requires AggregateOptions::host.
   std::vector<SummaryLine> host_work;     // waits, allocations, frees, page faults, migrations, heaviest first
+  std::vector<SummaryLine> calls;         // functions of Op::call, sorted by ns; `work` is the function's name
   std::vector<SummaryLine> waits;         // call paths of blocking calls, sorted by ns
   std::vector<SummaryLine> allocations;   // call paths of allocations, sorted by bytes
   std::vector<SummaryLine> failures;      // call paths of calls that returned an error; `work` names both
   std::vector<SummaryLine> without_work;  // call paths of launches whose GPU work was not recorded
+  Weight call_total;
   Weight wait_total;
   Weight allocation_total;
   StackView::Trimmed trimmed;
@@ -175,6 +178,7 @@ struct Summary {
     size_t sample_places = 0;
     size_t stalls = 0;
     size_t host_work = 0;
+    size_t calls = 0;
     size_t waits = 0;
     size_t allocations = 0;
     size_t failures = 0;
@@ -183,7 +187,7 @@ struct Summary {
   Found found;
 
   [[nodiscard]] bool nothing_matches() const {
-    return filtered && total.count == 0 && samples == 0 && host_work.empty() && failures.empty() &&
+    return filtered && total.count == 0 && samples == 0 && host_work.empty() && calls.empty() && failures.empty() &&
            without_work.empty() && counted.empty();
   }
 };

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "analyze/rows/measure.h"
 #include "analyze/subsets/subset_meta.h"
 #include "base/saturating_add.h"
 #include "base/text/numbers.h"
@@ -325,10 +326,8 @@ bool LaunchScale::apply(Aggregate& rows) const {
   }
   rows.host_total = {};
   for (Row& row : rows.host) {
-    // A program that launches faster also waits more often. But it allocates most memory when it starts.
     const p::Work& work = rows.work(row);
-    const bool of_memory = work.op == p::Op::alloc || work.op == p::Op::free;
-    scale(row.weight, of_memory ? 1 : of(work.process));
+    scale(row.weight, grows_with_launches(work.op) ? of(work.process) : 1);
     rows.host_total += row.weight;
   }
   rows.slices.scale([this](p::ProcessId process) { return of(process); });

@@ -80,7 +80,7 @@ class Flame : public Command {
     app.footer(
         "Weights: sum is GPU time. Of work that overlaps, busy gives the device's time to what started first, and "
         "exclusive shares it. idle is device time without work, wait the time of calls that wait for a GPU, "
-        "cpu the CPU time of threads (record --cpu). count, "
+        "calls the time of other calls of its API, cpu the CPU time of threads (record --cpu). count, "
         "samples, bytes copied, bytes allocated (alloc), calls that failed (failed) and launches whose work was lost "
         "(no-work) are "
         "numbers.");
@@ -94,6 +94,7 @@ class Flame : public Command {
     RETURN_IF_ERROR(may_write_all());
     analyze::AggregateOptions needed = analyze::needed_for(fold_.measure);
     needed.window = window_.chosen();
+    needed.durations = !html_.empty();
     if (!time_series_.empty()) {
       needed.slices = fold_.measure;
     }

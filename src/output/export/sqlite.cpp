@@ -2,12 +2,14 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "analyze/names/labels.h"
 #include "analyze/paths/call_path.h"
@@ -129,6 +131,7 @@ class Writer {
         stacks_(database, failure_, "stacks", 3),
         works_(database, failure_, "work", 12),
         measured_(database, failure_, "measured", 8),
+        host_(database, failure_, "host", 9),
         durations_(database, failure_, "durations", 4),
         samples_(database, failure_, "samples", 7) {}
 
@@ -137,7 +140,7 @@ class Writer {
       return failure_.error();
     }
     Status walked = walk_.run([this](const WalkRow& row) { return put_row(row) ? Status() : failure_.error(); });
-    if (walked && (!put_durations() || !put_frames())) {
+    if (walked && (!put_host() || !put_durations() || !put_frames())) {
       return failure_.error();
     }
     return walked;
@@ -201,11 +204,30 @@ class Writer {
     return row.frames[at] + uint64_t{1};
   }
 
+  bool put_host() {
+    const analyze::Aggregate& rows = walk_.rows();
+    for (const analyze::Row& row : rows.host) {
+      const p::Work& work = rows.work(row);
+      const uint64_t id = work_id(work);
+      host_.number(id).known_number(stack_id(false, work.ustack)).known_number(stack_id(true, work.kstack));
+      host_.known_text(rows.tables.text(work.name)).number(row.weight.count).number(row.weight.ns);
+      if (!host_.number(row.min_ns).number(row.max_ns).number(row.weight.bytes).run()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   bool put_durations() {
     const analyze::Aggregate& rows = walk_.rows();
-    for (size_t row = 0; row < rows.durations.size(); ++row) {
-      const auto work = work_ids_.find(index(rows.work(rows.rows[row]).id));
-      for (const p::Duration::Bucket& bucket : rows.durations[row]) {
+    return put_durations(rows.rows, rows.durations) && put_durations(rows.host, rows.host_durations);
+  }
+
+  bool put_durations(const LargeVector<analyze::Row>& rows,
+                     const std::vector<std::vector<p::Duration::Bucket>>& durations) {
+    for (size_t row = 0; row < durations.size(); ++row) {
+      const auto work = work_ids_.find(index(walk_.rows().work(rows[row]).id));
+      for (const p::Duration::Bucket& bucket : durations[row]) {
         if (work != work_ids_.end() && !durations_.number(work->second)
                                             .number(p::DurationBuckets::low(bucket.bucket))
                                             .number(p::DurationBuckets::high(bucket.bucket))
@@ -267,6 +289,7 @@ class Writer {
   Insert stacks_;
   Insert works_;
   Insert measured_;
+  Insert host_;
   Insert durations_;
   Insert samples_;
   std::unordered_map<uint32_t, uint64_t> work_ids_;   // key: WORK id
@@ -276,7 +299,8 @@ class Writer {
 }  // namespace
 
 Status with_sqlite(Walk& walk, size_t most_pages, const std::function<Status(std::string_view)>& use) {
-  if (!walk.total().fits_signed()) {
+  const analyze::Weight& host = walk.rows().host_total;
+  if (!walk.total().fits_signed() || std::max({host.ns, host.count, host.bytes}) > INT64_MAX) {
     return Error{"the sums of this profile are larger than SQLite's numbers can be", "export another format"};
   }
   sqlite3* opened = nullptr;

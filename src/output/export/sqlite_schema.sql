@@ -47,7 +47,18 @@ CREATE TABLE measured (  -- sums of GPU work
   bytes INTEGER NOT NULL
 );
 
--- Histograms of the durations of GPU work. A bucket is at most 1/64 as wide as its shortest duration. In a profile that was
+CREATE TABLE host (  -- sums of what threads did: work.op is call, sync, alloc, free, cpu (CPU samples), off_cpu, failed, ...
+  work INTEGER NOT NULL REFERENCES work (id),
+  stack INTEGER, kernel_stack INTEGER,
+  function TEXT,                 -- that was called; for off_cpu: why the thread did not compute
+  count INTEGER NOT NULL,        -- of calls, waits, allocations, samples
+  host_ns INTEGER NOT NULL,
+  shortest_ns INTEGER NOT NULL,  -- of the times that host_ns sums up
+  longest_ns INTEGER NOT NULL,
+  bytes INTEGER NOT NULL
+);
+
+-- Histograms of the durations of GPU work, and of host work with the op call. A bucket is at most 1/64 as wide as its shortest duration. In a profile that was
 -- cut short, durations of the last half second may be missing.
 CREATE TABLE durations (
   work INTEGER NOT NULL REFERENCES work (id),
@@ -70,7 +81,7 @@ CREATE VIEW kernels AS
          100.0 * SUM(m.gpu_ns) / MAX((SELECT SUM(gpu_ns) FROM measured), 1) AS percent
   FROM measured m JOIN work w ON w.id = m.work GROUP BY w.name, w.op ORDER BY gpu_ns DESC;
 
-CREATE VIEW percentiles AS  -- of the durations of each kernel, at most 1/64 too long
+CREATE VIEW percentiles AS  -- of the durations of each kernel and function, at most 1/64 too long
   SELECT name, op, MAX(launches) AS launches, MIN(CASE WHEN up_to >= 0.5 * launches THEN longest_ns END) AS median_ns,
          MIN(CASE WHEN up_to >= 0.95 * launches THEN longest_ns END) AS p95_ns,
          MIN(CASE WHEN up_to >= 0.99 * launches THEN longest_ns END) AS p99_ns
@@ -100,6 +111,24 @@ CREATE VIEW paths AS  -- each call path of a kernel as text, once
                 WHERE s.id = m.stack ORDER BY s.position)) AS path
         FROM measured m JOIN work w ON w.id = m.work)
   GROUP BY name, path ORDER BY gpu_ns DESC;
+
+CREATE VIEW host_paths AS  -- each call path of a function as text, once
+  SELECT op, function, path, SUM(count) AS count, SUM(host_ns) AS host_ns, MIN(shortest_ns) AS shortest_ns,
+         MAX(longest_ns) AS longest_ns, SUM(bytes) AS bytes
+  FROM (SELECT w.op, h.*,
+               (SELECT GROUP_CONCAT(label, ';') FROM (SELECT f.label FROM stacks s JOIN frames f ON f.id = s.frame
+                WHERE s.id = h.stack ORDER BY s.position)) AS path
+        FROM host h JOIN work w ON w.id = h.work)
+  GROUP BY op, function, path ORDER BY host_ns DESC;
+
+CREATE VIEW calls AS  -- each function of the vendor's API whose calls were recorded, except waits
+  SELECT h.function, SUM(h.count) AS calls, SUM(h.host_ns) AS host_ns, SUM(h.host_ns) / SUM(h.count) AS average_ns,
+         (SELECT p.median_ns FROM percentiles p WHERE p.op = 'call' AND p.name = w.name) AS median_ns,
+         MAX(h.longest_ns) AS longest_ns
+  FROM host h JOIN work w ON w.id = h.work WHERE w.op = 'call' GROUP BY h.function ORDER BY host_ns DESC;
+
+CREATE VIEW cpu_samples AS  -- each call path that was sampled on the CPU (record --cpu), once
+  SELECT path, count AS samples, host_ns AS cpu_ns FROM host_paths WHERE op = 'cpu' ORDER BY cpu_ns DESC;
 
 CREATE VIEW stalls AS
   SELECT w.name AS kernel, s.stall, SUM(s.samples) AS samples

@@ -1,5 +1,6 @@
 #include "output/picture/html.h"
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -56,12 +57,13 @@ std::string hashes(std::span<const std::string_view> texts) {
 struct HtmlColumn {
   std::string_view title;
   bool number = true;
+  bool wide = false;
 };
 
 void begin_table(std::string_view title, std::span<const HtmlColumn> columns, std::string& out) {
   out.append("<h2>").append(title).append("</h2>\n<table><colgroup>");
   for (const HtmlColumn& column : columns) {
-    out += column.number ? "<col class=\"n\">" : "<col>";
+    out += column.wide ? "<col class=\"h\">" : column.number ? "<col class=\"n\">" : "<col>";
   }
   out += "</colgroup><thead><tr>";
   for (const HtmlColumn& column : columns) {
@@ -72,6 +74,38 @@ void begin_table(std::string_view title, std::span<const HtmlColumn> columns, st
 
 void number_cell(uint64_t value, const std::string& text, std::string& out) {
   out += "<td data-v=\"" + std::to_string(value) + "\">" + text + "</td>";
+}
+
+// Draws a bar for each part of the histogram, and lists the percentiles in its tooltip. The cell's value is the p99.
+void histogram_cell(const SummaryLine& line, std::string& out) {
+  constexpr size_t kBars = 30;
+  constexpr uint64_t kHeight = 20;
+  if (line.durations.recorded() == 0) {
+    return number_cell(0, "", out);
+  }
+  const std::vector<uint64_t> bars = line.durations.histogram(kBars);
+  const uint64_t most = *std::max_element(bars.begin(), bars.end());
+  std::string picture = "<svg class=\"bars\" viewBox=\"0 0 " + std::to_string(3 * kBars) + " " +
+                        std::to_string(kHeight) + "\" role=\"img\"><title>";
+  const uint64_t recorded = line.durations.recorded();
+  picture += "durations of " + counted_text(recorded, "call");
+  if (recorded != line.weight.count) {
+    picture += " of " + count_text(line.weight.count);
+  }
+  for (const auto& [name, ns] : line.percentiles.named()) {
+    picture += ns ? std::string(", ").append(name).append(" ").append(duration_text(*ns)) : "";
+  }
+  picture += "</title><path d=\"";
+  for (size_t i = 0; i < kBars; ++i) {
+    if (bars[i] > 0) {
+      const auto height = std::max<uint64_t>(2, static_cast<uint64_t>(profile::Uint128{bars[i]} * kHeight / most));
+      picture += "M" + std::to_string(3 * i) + " " + std::to_string(kHeight) + "v-" + std::to_string(height) + "h2v" +
+                 std::to_string(height) + "z";
+    }
+  }
+  picture += "\"/></svg><span class=\"frames range\">" + duration_text(line.min_ns) + " - " +
+             duration_text(line.max_ns) + "</span>";
+  number_cell(line.percentiles.p99_ns.value_or(line.max_ns), picture, out);
 }
 
 void end_table(std::string& out) {
@@ -93,9 +127,11 @@ std::string path_text(const SummaryLine& line) {
 void work_table(std::string_view title, std::span<const SummaryLine> lines, const Summary& summary, bool paths,
                 std::string& out) {
   constexpr HtmlColumn kName{"Name", false};
-  const std::vector<HtmlColumn> columns = summary.timed
-                                              ? std::vector<HtmlColumn>{kName, {"GPU time"}, {"Share"}, {"Count"}}
-                                              : std::vector<HtmlColumn>{kName, {"Count"}, {"Share"}};
+  std::vector<HtmlColumn> columns = summary.timed ? std::vector<HtmlColumn>{kName, {"GPU time"}, {"Share"}, {"Count"}}
+                                                  : std::vector<HtmlColumn>{kName, {"Count"}, {"Share"}};
+  if (summary.has_percentiles) {
+    columns.push_back({"Durations", true, true});
+  }
   if (lines.empty()) {
     return;
   }
@@ -112,6 +148,9 @@ void work_table(std::string_view title, std::span<const SummaryLine> lines, cons
     number_cell(value, percent_text(value, all), out);
     if (summary.timed) {
       number_cell(line.weight.count, count_text(line.weight.count), out);
+    }
+    if (summary.has_percentiles) {
+      histogram_cell(line, out);
     }
     out += "</tr>\n";
   }

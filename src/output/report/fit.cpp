@@ -66,10 +66,11 @@ bool give_up_extras(Summary& summary, Detail& detail) {
   constexpr size_t kTop = 3;
   return shorten_functions(summary.functions, kMostFunctions) || give_up_awaited(summary, detail) ||
          shorten(summary.stalls, 2) || shorten(summary.failures, kTop) || shorten(summary.without_work, 1) ||
-         shorten(summary.allocations, 1) || shorten(summary.waits, 1) || shorten(summary.host_work, kTop) ||
-         shorten(summary.sample_places, kTop) || shorten(summary.sample_reasons, kTop) ||
-         shorten(summary.sampled_work, kTop) || shorten(summary.ranks, kTop) || shorten_counted(summary, kTop) ||
-         lower(detail.devices, 4) || lower(detail.frames, 4) || lower(detail.stall_reasons, 3);
+         shorten(summary.allocations, 1) || shorten(summary.waits, 1) || shorten(summary.calls, kTop) ||
+         shorten(summary.host_work, kTop) || shorten(summary.sample_places, kTop) ||
+         shorten(summary.sample_reasons, kTop) || shorten(summary.sampled_work, kTop) || shorten(summary.ranks, kTop) ||
+         shorten_counted(summary, kTop) || lower(detail.devices, 4) || lower(detail.frames, 4) ||
+         lower(detail.stall_reasons, 3);
 }
 
 // Drops the sample tables if the table of kernel stalls has the same information.
@@ -86,7 +87,7 @@ bool give_up_answers(Summary& summary, Detail& detail) {
   };
   return tables(6, 10, 12) || shorten(summary.failures, 1) || shorten(summary.without_work, 0) ||
          shorten(summary.allocations, 0) || shorten(summary.waits, 0) || give_up_samples(summary) ||
-         lower(detail.explained, 1) || std::exchange(detail.whole_trust, false) ||
+         shorten(summary.calls, 1) || lower(detail.explained, 1) || std::exchange(detail.whole_trust, false) ||
          !std::exchange(detail.one_line, true) || lower(detail.frames, 3) || tables(5, 8, 10);
 }
 
@@ -94,10 +95,11 @@ bool give_up_answers(Summary& summary, Detail& detail) {
 bool give_up_tables(Summary& summary, Detail& detail) {
   return shorten(summary.host_work, 1) || shorten(summary.failures, 0) || lower(detail.devices, 2) ||
          shorten(summary.ranks, 2) || shorten(summary.groups, 3) || lower(detail.frames, 2) ||
-         shorten(summary.host_work, 0) || shorten(summary.ranks, 0) || lower(detail.explained, 0) ||
-         shorten(summary.sample_places, 1) || shorten(summary.sample_reasons, 1) || shorten(summary.sampled_work, 1) ||
-         shorten(summary.stalls, 1) || lower(detail.stall_reasons, 2) || shorten_functions(summary.functions, 3) ||
-         shorten(summary.call_paths, 2) || shorten(summary.work, 3) || shorten(summary.call_paths, 1);
+         shorten(summary.host_work, 0) || shorten(summary.calls, 0) || shorten(summary.ranks, 0) ||
+         lower(detail.explained, 0) || shorten(summary.sample_places, 1) || shorten(summary.sample_reasons, 1) ||
+         shorten(summary.sampled_work, 1) || shorten(summary.stalls, 1) || lower(detail.stall_reasons, 2) ||
+         shorten_functions(summary.functions, 3) || shorten(summary.call_paths, 2) || shorten(summary.work, 3) ||
+         shorten(summary.call_paths, 1);
 }
 
 }  // namespace
@@ -119,6 +121,7 @@ void restore_tables(const Summary& whole, Summary& summary) {
   summary.stalls = whole.stalls;
   summary.counted = whole.counted;
   summary.host_work = whole.host_work;
+  summary.calls = whole.calls;
   summary.waits = whole.waits;
   summary.allocations = whole.allocations;
   summary.failures = whole.failures;

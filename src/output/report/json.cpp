@@ -158,6 +158,7 @@ void put_found(const Summary::Found& found, JsonObject& object) {
                                     {"sample_places", found.sample_places},
                                     {"stalls", found.stalls},
                                     {"host_work", found.host_work},
+                                    {"calls", found.calls},
                                     {"waits", found.waits},
                                     {"allocations", found.allocations},
                                     {"failed_calls", found.failures},
@@ -217,6 +218,9 @@ void put_optional(const Summary& summary, JsonObject& object, TextStream& stream
     json_array(summary.host_work, object.key("host_work"), put_timed);
     json_array(summary.waits, object.key("waits"), put_timed);
     json_array(summary.allocations, object.key("allocations"), put_timed);
+  }
+  if (!summary.calls.empty()) {
+    json_array(summary.calls, object.key("calls"), put_timed);
   }
   const auto put_counted_path = [&stream](const SummaryLine& line) { put_line(line, false, stream); };
   if (!summary.failures.empty()) {

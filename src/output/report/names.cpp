@@ -17,7 +17,7 @@ std::vector<std::string_view> works_of(const analyze::Summary& summary) {
   std::unordered_set<std::string_view> seen;
   for (const NameLines* lines :
        {&summary.work, &summary.call_paths, &summary.sampled_work, &summary.sample_reasons, &summary.host_work,
-        &summary.waits, &summary.allocations, &summary.failures, &summary.without_work}) {
+        &summary.calls, &summary.waits, &summary.allocations, &summary.failures, &summary.without_work}) {
     for (const analyze::SummaryLine& line : *lines) {
       if (seen.insert(line.work).second) {
         names.push_back(line.work);

@@ -307,6 +307,21 @@ void print_samples(const Summary& summary, Page& page) {
   }
 }
 
+void print_calls(const Summary& summary, Page& page) {
+  if (summary.calls.empty()) {
+    return;
+  }
+  const auto text_of = [](const std::optional<uint64_t>& ns) { return ns ? short_duration(*ns) : std::string("-"); };
+  page.title("Top host calls", summary.calls.size(), summary.found.calls);
+  page.columns({"share", "time", "calls", "average", "median", "max"}, "function");
+  for (const SummaryLine& line : summary.calls) {
+    page.work_row({percent_text(line.weight.ns, summary.call_total.ns), short_duration(line.weight.ns),
+                   short_count_text(line.weight.count), short_duration(line.average_ns),
+                   text_of(line.percentiles.median_ns), short_duration(line.max_ns)},
+                  line.work);
+  }
+}
+
 // Waits are measured in time, allocations in bytes, and page faults by their number.
 void print_host(const Summary& summary, Page& page) {
   if (!summary.host_work.empty()) {
@@ -380,6 +395,7 @@ void print_left_out(const Summary& summary, Page& page) {
     add(summary.sample_places, summary.found.sample_places, "GPU code locations");
   }
   add(summary.host_work, summary.found.host_work, "waits and allocations");
+  add(summary.calls, summary.found.calls, "host calls");
   add(summary.waits, summary.found.waits, "waits by path");
   add(summary.allocations, summary.found.allocations, "allocations by path");
   add(summary.failures, summary.found.failures, "calls that failed");
@@ -416,6 +432,7 @@ void print_all(const Summary& summary, const Detail& detail, const FitContext& w
   print_ranks(summary, page);
   print_samples(summary, page);
   print_counted(summary, page);
+  print_calls(summary, page);
   print_host(summary, page);
   print_without_work(summary, page);
   print_left_out(summary, page);

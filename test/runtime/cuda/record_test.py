@@ -15,13 +15,13 @@ COPIES = {"copy_htod", "copy_dtoh", "copy_dtod", "copy_ptop", "fill"}
 
 
 class RecordCupti(rig.RuntimeTest):
-    def environment(self, faults=""):
-        return {**os.environ, "LD_LIBRARY_PATH": MOCKS, "MOCK_CUPTI_FAULTS": faults}
+    def environment(self, faults="", **extra):
+        return {**os.environ, "LD_LIBRARY_PATH": MOCKS, "MOCK_CUPTI_FAULTS": faults, **extra}
 
-    def record_app(self, *arguments, faults="", options=()):
+    def record_app(self, *arguments, faults="", options=(), **extra):
         """Returns (profile, what the app printed, stderr)."""
         run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, *options, "--", APP, *arguments],
-                               env=self.environment(faults))
+                               env=self.environment(faults, **extra))
         stderr = run.stderr.decode("utf-8", "replace")
         self.assertEqual(run.returncode, 0, stderr)
         return rig.Profile(self.profile_path), json.loads(run.stdout), stderr
@@ -146,6 +146,64 @@ class RecordCupti(rig.RuntimeTest):
             self.assertEqual(frames[-1], "[no GPU work]")
             self.assertTrue(any(site in frame for frame in frames for site in ("assemble", "solve", "postprocess")), frames)
         self.assertIn("Launches without recorded GPU work", self.gpuprof("report", "--full", "-i", self.profile_path))
+
+    def calls(self, profile):
+        """Returns {function: [count, sum, min, max]} of the calls."""
+        result = {}
+        for work, (count, ns, least, most, _) in profile.measured("HOST"):
+            if work.op == "call":
+                known = result.setdefault(work.name, [0, 0, least, most])
+                result[work.name] = [known[0] + count, known[1] + ns, min(known[2], least), max(known[3], most)]
+        self.assert_conserved(profile)
+        return result
+
+    def test_module_loads_take_what_the_programs_own_clock_says(self):
+        loads, us = 30, 5000
+        profile, did, _ = self.record_app("--launches", "10", "--modules", str(loads),
+                                          MOCK_SLOW_CALLS=f"cuModuleLoadData={us},cuDevicePrimaryCtxRetain=20000")
+        calls = self.calls(profile)
+        count, _, least, _ = calls["cuModuleLoadData"]
+        self.assertEqual(count, loads + 1)  # and one when the program starts
+        self.assertGreaterEqual(least, us * 1000)
+        own_ns = did["host"]["load"]["ns"]
+        found = sum(ns for frames, ns in self.folded("--weight", "calls")
+                    if any("load_modules" in frame for frame in frames) and frames[-1] == "[call cuModuleLoadData]")
+        self.assertLessEqual(found, own_ns)
+        self.assertAlmostEqual(found, own_ns, delta=0.03 * own_ns)
+        self.assertGreaterEqual(calls["cuDevicePrimaryCtxRetain"][1], 20_000_000)
+        line = next(line for line in json.loads(self.gpuprof("report", "--json", "-i", self.profile_path))["calls"]
+                    if line["name"] == "cuModuleLoadData")
+        self.assertEqual((line["count"], line["min_ns"]), (count, least))
+        self.assertGreaterEqual(line["median_ns"], us * 1000)
+        idle = {frames[-1]: ns for frames, ns in self.folded("--weight", "idle")}
+        self.assertGreaterEqual(idle["[idle in cuDevicePrimaryCtxRetain]"], 20_000_000)
+
+    def test_allocating_calls_are_timed_and_launches_only_if_they_are_long(self):
+        profile, did, _ = self.record_app("--launches", "100", "--alloc", "20")
+        calls = self.calls(profile)
+        allocating = ["cuMemAlloc_v2", "cuMemAllocAsync", "cuMemAllocManaged", "cuMemHostAlloc"]
+        self.assertEqual(sum(calls[name][0] for name in allocating), did["host"]["alloc"]["count"])
+        freeing = ["cuMemFree_v2", "cuMemFreeAsync", "cuMemFreeHost"]
+        self.assertEqual(sum(calls[name][0] for name in freeing), did["host"]["free"]["count"])
+        always = {*allocating, *freeing, "cuModuleLoadData", "cuDevicePrimaryCtxRetain"}
+        for name, numbers in calls.items():
+            self.assertTrue(name in always or numbers[2] >= 100_000, (name, numbers))
+        # The allocations themselves keep their stacks.
+        self.assertTrue(all(work.ustack != "0" for work, _ in profile.measured("HOST") if work.op in ("alloc", "free")))
+
+    def test_long_launches_are_calls_and_keep_their_work(self):
+        profile, did, stderr = self.record_app("--launches", "100", MOCK_SLOW_CALLS="cuLaunchKernel=300")
+        self.assert_exact(profile, did, stderr)
+        count, _, least, _ = self.calls(profile)["cuLaunchKernel"]
+        self.assertEqual(count, 300)
+        self.assertGreaterEqual(least, 300_000)
+
+    def test_a_call_inside_another_counts_once(self):
+        profile, did, _ = self.record_app("--launches", "10", "--modules", "20", MOCK_LOAD_ALLOCATES="1")
+        calls = self.calls(profile)
+        self.assertEqual(calls["cuModuleLoadData"][0], 21)
+        self.assertEqual(calls["cuMemAlloc_v2"][0], did["host"]["alloc"]["count"], "only those outside of loads")
+        self.assertNotIn("cuMemFree_v2", calls)
 
     def test_another_subscriber_is_reported(self):
         profile, did, stderr = self.record_app(faults="subscriber_conflict")

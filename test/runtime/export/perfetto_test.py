@@ -39,7 +39,7 @@ class PerfettoTest(rig.RuntimeTest):
         works, strings = profile.works, profile.strings()
         shown = collections.Counter((one.start, one.end, one.category, one.facts.get("correlation", 0))
                                     for one in trace.slices)
-        host = {"sync", "alloc", "free", "fault_gpu", "fault_cpu", "migrate_htod", "migrate_dtoh"}
+        host = {"sync", "alloc", "free", "fault_gpu", "fault_cpu", "migrate_htod", "migrate_dtoh", "call"}
         expected = collections.Counter(
             (int(row[2]), int(row[3]), "host" if works[row[0]].op in host else "gpu", int(row[1]))
             for row in profile.of("EVENT"))

@@ -13,7 +13,7 @@ import rig
 
 GOLDEN = os.path.join(rig.SOURCE, "test/golden")
 PROFILES = [os.path.join(GOLDEN, name + ".txt") for name in
-            ("train", "stalls", "samples_and_times", "python", "published", "launches", "hostile", "options/train")]
+            ("train", "durations", "stalls", "samples_and_times", "python", "published", "launches", "hostile", "options/train")]
 
 
 def queries():
@@ -47,6 +47,11 @@ class SqliteTest(rig.RuntimeTest):
                 self.assertEqual(one("SELECT coalesce(SUM(samples), 0) FROM samples"), self.flame(profile, "samples"))
                 if "published" not in profile:  # else `flame --weight count` counts samples
                     self.assertEqual(one("SELECT SUM(launches) FROM measured"), self.flame(profile, "count"))
+                for op, weight in (("call", "calls"), ("sync", "wait"), ("cpu", "cpu")):
+                    sql = f"SELECT coalesce(SUM(host_ns), 0) FROM {{}} WHERE {{}} = '{op}'"
+                    total = self.flame(profile, weight)
+                    self.assertEqual(one(sql.format("host h JOIN work w ON w.id = h.work", "w.op")), total)
+                    self.assertEqual(one(sql.format("host_paths", "op")), total)
                 self.assertEqual(one("SELECT COUNT(*) FROM measured m LEFT JOIN stacks s ON s.id = m.stack "
                                      "WHERE m.stack IS NOT NULL AND s.id IS NULL"), 0)
 
@@ -59,7 +64,7 @@ class SqliteTest(rig.RuntimeTest):
                                  database.execute("SELECT SUM(gpu_ns) FROM measured").fetchone())
 
     def test_all_queries_of_the_page_run(self):
-        self.assertEqual(sorted(queries()), list(range(1, 12)))
+        self.assertEqual(sorted(queries()), list(range(1, 16)))
         for profile in PROFILES:
             with self.database(profile) as database:
                 for number, query in queries().items():
@@ -97,6 +102,23 @@ class SqliteTest(rig.RuntimeTest):
         self.assertEqual(sorted(answer), [("not_all_known", 5, 10111, 10111, 10111),
                                           ("sometimes_slow", 1000, 10111, 10111, 1_007_615),
                                           ("steady", 100, 10111, 10111, 10111)])
+
+    def test_the_queries_cover_calls_and_cpu_samples(self):
+        with self.database(os.path.join(GOLDEN, "durations.txt")) as database:
+            answers = {number: database.execute(query).fetchall() for number, query in queries().items()}
+        self.assertEqual(answers[12], [("clBuildProgram", 3, 120_000_000, 40_000_000, 10_092_543, 100_000_000),
+                                       ("clCreateBuffer", 7, 7000, 1000, 1007, 1000)])
+        self.assertEqual(answers[13], [("clBuildProgram", None, 120_000_000, 3), ("clCreateBuffer", None, 7000, 7)])
+        self.assertEqual(answers[15], [("clFinish", None, 50_000, 1)])
+        path = os.path.join(self.folder, "cpu.txt")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("GPUPROF;3.5\nSTRING;1;app\nSTRING;2;fetch\nSTRING;3;decode\nPROCESS;1;7;1;5;1;0;0;0\n"
+                       "FRAME;1;native;2;0;0;0;0;1\nFRAME;2;native;3;0;0;0;0;2\nUSTACK;1;1\nUSTACK;2;1;2\n"
+                       "WORK;1;1;7;0;1;0;0;0;0;0;cpu;0;0\nWORK;2;1;7;0;2;0;0;0;0;0;cpu;0;0\n"
+                       "WORK;3;1;8;0;2;0;0;0;0;0;cpu;0;0\nWORK;4;1;7;0;1;0;0;0;0;0;kernel;1;0\n"
+                       "GPU;0;4;1;9;9;9;81;0;0\nHOST;0;1;2;20;10;10;0\nHOST;0;2;3;60;20;20;0\nHOST;0;3;1;5;5;5;0\n")
+        with self.database(path) as database:
+            self.assertEqual(database.execute(queries()[14]).fetchall(), [("fetch;decode", 65, 4), ("fetch", 20, 2)])
 
     def test_the_sqlite3_program_reads_the_database(self):
         reason = rig.why_not("program:sqlite3")

@@ -209,7 +209,7 @@ class Recording:
         return [(works[row[0]], *map(int, row[1:])) for row in self.profile.of("EVENT")]
 
     def gpu_events(self):
-        host = {"sync", "alloc", "free", "fault_gpu", "fault_cpu", "migrate_htod", "migrate_dtoh"}
+        host = {"sync", "alloc", "free", "fault_gpu", "fault_cpu", "migrate_htod", "migrate_dtoh", "call"}
         return [event for event in self.events() if event[0].op not in host]
 
     def chrome(self):

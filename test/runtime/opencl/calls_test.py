@@ -143,8 +143,56 @@ class OpenClCalls(rig.RuntimeTest):
             self.assertIn((call["pid"], call["tid"], call["ts"], event["pid"], event["tid"], event["ts"]), places)
             self.assertIn("sf", call)
             self.assertLess(call["ts"], event["ts"] + event["dur"])
-        waits = [event for event in events if event.get("cat") == "host" and event["ph"] == "X"]
+        waits = [event for event in events if event.get("cat") == "host" and event["ph"] == "X"
+                 and event["name"].startswith("[sync ")]
         self.assertEqual(len(waits), expected["waits"])
+        builds = [event for event in events if event["name"] == "[call clBuildProgram]"]
+        self.assertEqual(len(builds), 1)
+        self.assertEqual(builds[0]["cat"], "host")
+
+    def build_calls(self, *options):
+        """Records the build of a program that is in no cache. Returns ({function: HOST line}, the build's own ns)."""
+        environment = {**os.environ, "POCL_CACHE_DIR": os.path.join(self.folder, f"cache{len(os.listdir(self.folder))}")}
+        run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, *options, "--", PROGRAM, "--build", "800"],
+                               env=environment)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        profile = rig.Profile(self.profile_path)
+        calls = {}
+        for work, (count, ns, least, most, _) in profile.measured("HOST"):
+            if work.op == "call":
+                known = calls.setdefault(work.name, [0, 0, least, 0])
+                calls[work.name] = [known[0] + count, known[1] + ns, min(known[2], least), max(known[3], most)]
+        return calls, int(re.search(rb"^expect build_ns=(\d+)$", run.stdout, re.MULTILINE).group(1))
+
+    @rig.requires("opencl", f"program:{PROGRAM}")
+    def test_a_build_takes_what_the_programs_own_clock_says(self):
+        calls, own_ns = self.build_calls()
+        self.assertGreater(own_ns, 300_000_000)
+        self.assertEqual(calls["clBuildProgram"][0], 2)  # the program also builds a small one
+        by_path = self.folded("--weight", "calls")
+        built = sum(ns for frames, ns in by_path if "build(" in frames[-2] and frames[-1] == "[call clBuildProgram]")
+        self.assertAlmostEqual(built, own_ns, delta=0.03 * own_ns)
+        self.assertEqual(sum(ns for frames, ns in by_path if frames[-1] == "[call clBuildProgram]"),
+                         calls["clBuildProgram"][1])
+        self.assertIn("clCreateBuffer", calls)  # allocations are recorded however short they are
+        self.assertTrue(all(numbers[2] >= 100_000 for name, numbers in calls.items() if name == "clGetDeviceIDs"))
+        idle = collections.Counter()
+        for frames, ns in self.folded("--weight", "idle"):
+            idle[frames[-1], "build" in "".join(frames[:-1])] += ns
+        self.assertAlmostEqual(idle["[idle in clBuildProgram]", True], built, delta=0.03 * own_ns)
+        report = json.loads(self.gpuprof("report", "--json", "-i", self.profile_path))
+        line = next(line for line in report["calls"] if line["name"] == "clBuildProgram")
+        self.assertEqual((line["count"], line["max_ns"]), (2, calls["clBuildProgram"][3]))
+        self.assertIn("Top host calls", self.gpuprof("report", "-i", self.profile_path))
+
+    @rig.requires("opencl", f"program:{PROGRAM}")
+    def test_cpu_samples_do_not_hide_the_build(self):
+        _, own_ns = self.build_calls("--cpu")
+        idle = [ns for frames, ns in self.folded("--weight", "idle")
+                if frames[-1] == "[idle in clBuildProgram]" and "build(" in "".join(frames)]
+        self.assertAlmostEqual(sum(idle), own_ns, delta=0.03 * own_ns)
+        report = self.gpuprof("report", "-i", self.profile_path)
+        self.assertRegex(report, r"in clBuildProgram")
 
     @rig.requires("opencl", f"program:{PROGRAM}")
     def test_a_paused_recording_has_no_work(self):

@@ -44,6 +44,19 @@ TEST_CASE("percentiles are at most 1/64 above those of the durations themselves"
   }
 }
 
+TEST_CASE("a histogram has each duration once, between the shortest and the longest one") {
+  const auto one = durations_of({500, 500, 500}).histogram(5);
+  CHECK(one == std::vector<uint64_t>{0, 0, 3, 0, 0});
+  // From 64 ns on, each factor of 2 has 64 buckets. 10 factors are 10 equal parts.
+  std::vector<uint64_t> values;
+  for (uint64_t value = 64; value < 64 << 10U; value *= 2) {
+    values.push_back(value);
+  }
+  values.push_back((64 << 10U) - 1);
+  const auto ten = durations_of(values).histogram(10);
+  CHECK(ten == std::vector<uint64_t>{1, 1, 1, 1, 1, 1, 1, 1, 1, 2});
+}
+
 TEST_CASE("a percentile is unknown if durations that are missing could change it") {
   std::vector<uint64_t> values(990, 1000);
   values.resize(1000, 80'000);

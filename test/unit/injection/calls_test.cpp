@@ -104,7 +104,36 @@ TEST_CASE("functions that unload GPU code are recognized") {
     INFO(name);
     CHECK(kind_of_name(name) == CallKind::drops_code);
   }
-  CHECK(kind_of_name("cuModuleLoadData") == CallKind::other);
+}
+
+TEST_CASE("functions that load code or start a context are recognized") {
+  for (const char* name : {"cuModuleLoad", "cuModuleLoadData", "cuModuleLoadDataEx", "cuModuleLoadFatBinary",
+                           "cuLibraryLoadData", "cuLibraryLoadFromFile", "cuLinkCreate_v2", "cuLinkAddData_v2",
+                           "cuLinkComplete", "cudaLibraryLoadData_v12080"}) {
+    INFO(name);
+    CHECK(kind_of_name(name) == CallKind::loads_code);
+  }
+  for (const char* name : {"cuModuleGetFunction", "cuLibraryGetKernel", "cuKernelGetFunction", "cuFuncLoad"}) {
+    INFO(name);
+    CHECK(kind_of_name(name) == CallKind::finds_code);
+  }
+  for (const char* name : {"cuCtxCreate_v4", "cuDevicePrimaryCtxRetain", "cuGreenCtxCreate"}) {
+    INFO(name);
+    CHECK(kind_of_name(name) == CallKind::starts);
+  }
+}
+
+TEST_CASE("every call is timed that loads code, starts a context, allocates or instantiates a graph") {
+  for (const char* name : {"cuModuleLoadData", "cuLinkComplete", "cuDevicePrimaryCtxRetain", "cuMemAlloc_v2",
+                           "cuMemFree_v2", "cuMemHostRegister_v2", "cuMemCreate", "cuGraphInstantiateWithFlags"}) {
+    INFO(name);
+    CHECK(is_slow(kind_of_name(name)));
+  }
+  for (const char* name : {"cuLaunchKernel", "cuModuleGetFunction", "cuModuleUnload", "cuGraphUpload",
+                           "cuStreamSynchronize", "cuMemcpyHtoD_v2", "cuCtxDestroy_v2"}) {
+    INFO(name);
+    CHECK_FALSE(is_slow(kind_of_name(name)));
+  }
 }
 
 TEST_CASE("functions that begin or end a stream capture are recognized") {

@@ -202,6 +202,22 @@ TEST_CASE("html: only gpuprof's own scripts may run, and names stay text") {
   CHECK(bare.find("://") == std::string::npos);
 }
 
+TEST_CASE("html: a row has a histogram of its durations, whose highest bar is as high as the picture") {
+  gpuprof::analyze::Summary summary;
+  summary.timed = summary.has_percentiles = true;
+  gpuprof::analyze::Durations durations;
+  durations.add({{600, 4}, {629, 1}});
+  summary.work.push_back({.work = "one", .weight = {5, 5, 0}, .min_ns = 1000, .max_ns = 2000, .durations = durations});
+  summary.work.push_back({.work = "unknown", .weight = {5, 1, 0}});
+  const std::string text = html({}, summary, {});
+  CHECK(count_of(text, "<svg class=\"bars\"") == 1);
+  CHECK(text.find("durations of 5 calls") != std::string::npos);
+  CHECK(text.find("<path d=\"M0 20v-20h2v20zM87 20v-5h2v5z\"/>") != std::string::npos);
+  CHECK(text.find("1.00 us - 2.00 us") != std::string::npos);
+  summary.has_percentiles = false;
+  CHECK(html({}, summary, {}).find("class=\"bars\"") == std::string::npos);
+}
+
 TEST_CASE("html: tables report cut rows and missing data") {
   gpuprof::analyze::Summary summary;
   summary.timed = true;

@@ -11,9 +11,9 @@ constexpr profile::Op kGpuOps[GPUPROF_OPS] = {
     profile::Op::other,     profile::Op::graph,
 };
 constexpr profile::Op kHostOps[GPUPROF_HOST_OPS] = {
-    profile::Op::sync,         profile::Op::alloc,     profile::Op::free,
-    profile::Op::fault_gpu,    profile::Op::fault_cpu, profile::Op::migrate_htod,
-    profile::Op::migrate_dtoh, profile::Op::failed,    profile::Op::cpu,
+    profile::Op::sync,      profile::Op::alloc,        profile::Op::free,         profile::Op::fault_gpu,
+    profile::Op::fault_cpu, profile::Op::migrate_htod, profile::Op::migrate_dtoh, profile::Op::failed,
+    profile::Op::cpu,       profile::Op::call,
 };
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace {
 // the stack.
 constexpr uint64_t kKeepCallNs = 500'000'000;
 
-// A launch is kept for this time for its samples. Vendors deliver samples in batches, up to about a second after the
-// work.
+// A launch is kept for this time for its samples, and an allocating call for its allocation. Vendors deliver both in
+// batches, up to about a second later.
 constexpr uint64_t kKeepSampledNs = 3'000'000'000;
 
 uint64_t time_of(const PendingLaunch* launch) {
@@ -152,9 +152,8 @@ void Launches::match(const Source& source, const WorkEvent& event, PendingLaunch
   LaunchTable& table = table_of(site.correlation).calls;
   if (site.is_host) {
     if (launch != nullptr) {
-      // A call that waited for the GPU before it failed also reports its wait; with --timeline, a launch its CALL.
-      const bool more = site.op == profile::Op::failed && (join_.options.timeline || !is_launch(site.correlation));
-      table.match(site.source, site.correlation, *launch, more ? join_.now_ns + kKeepCallNs : 0);
+      const uint64_t keep = keep_ns(site);
+      table.match(site.source, site.correlation, *launch, keep == 0 ? 0 : join_.now_ns + keep);
     }
     return;
   }
@@ -175,6 +174,16 @@ void Launches::match(const Source& source, const WorkEvent& event, PendingLaunch
   }
   const uint64_t keep = keep_ns(source, event);
   table.match(site.source, site.correlation, *launch, keep == 0 ? 0 : join_.now_ns + keep);
+}
+
+// Returns how long to keep a call after one of its events. A call that failed may also report that it waited for the
+// GPU or how long it took; with --timeline, a launch its CALL.
+uint64_t Launches::keep_ns(const LaunchSite& site) const {
+  if (site.op == profile::Op::call) {
+    return kKeepSampledNs;
+  }
+  const bool more = site.op == profile::Op::failed && (join_.options.timeline || !is_launch(site.correlation));
+  return more ? kKeepCallNs : 0;
 }
 
 // Returns how long to keep the launch after this work. If the table is over half full, launches are not kept for

@@ -88,6 +88,7 @@ class Launches {
   };
 
   void count_launch(const Source& source, const WorkEvent& event, bool is_orphan);
+  [[nodiscard]] uint64_t keep_ns(const LaunchSite& site) const;
   [[nodiscard]] uint64_t keep_ns(const Source& source, const WorkEvent& event) const;
   Table& table_of(uint64_t correlation);
   [[nodiscard]] const Table& table_of(uint64_t correlation) const;

@@ -250,9 +250,9 @@ void Occupancy::charge_idle(Device device, uint64_t begin, const Interval& next)
   if (found == blocked_.end()) {
     add_idle(device, next.otherwise, begin, next.start);
   } else if (windows_.recorded(begin, next.start) < sampled_gap_ns_) {
-    charge_lane(device, found->second, Did::call, Did::call, begin, next.start, next.otherwise);
+    charge_lane(device, found->second, Did::work_in_call, Did::call, begin, next.start, next.otherwise);
   } else {
-    charge_lane(device, found->second, Did::compute, Did::off_cpu, begin, next.start, next.otherwise);
+    charge_lane(device, found->second, Did::work_in_call, Did::off_cpu, begin, next.start, next.otherwise);
   }
 }
 
@@ -263,7 +263,9 @@ void Occupancy::charge_lane(Device device, Lane& lane, Did did, Did last, uint64
     if (did == last || from == to) {
       add_idle(device, otherwise, from, to);
     } else {
-      charge_lane(device, lane, static_cast<Did>(static_cast<uint8_t>(did) + 1), last, from, to, otherwise);
+      const bool skips_samples = did == Did::work_in_call && last == Did::call;
+      const Did next = skips_samples ? last : static_cast<Did>(static_cast<uint8_t>(did) + 1);
+      charge_lane(device, lane, next, last, from, to, otherwise);
     }
   };
   uint64_t at = begin;

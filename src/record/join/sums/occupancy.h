@@ -33,8 +33,9 @@ class Occupancy {
   Occupancy(const Windows& windows, uint64_t start_ns, uint64_t interval_ns, uint64_t sampled_gap_ns = 0)
       : windows_(windows), start_ns_(start_ns), interval_ns_(interval_ns), sampled_gap_ns_(sampled_gap_ns) {}
 
-  // What a thread did, in the order in which it explains idle time. Where intervals overlap, the first kind counts.
-  enum class Did : uint8_t { compute, call, off_cpu };
+  // What a thread did, in the order in which it explains idle time. Where intervals overlap, the first kind counts:
+  // calls that do not wait for the device, computing, calls that wait for the device, other times.
+  enum class Did : uint8_t { work_in_call, compute, call, off_cpu };
 
   // `otherwise`: gets the idle time before this work that no interval of the thread explains. 0: `work` gets it.
   void add(Device device, Work work, Thread thread, uint64_t start, uint64_t end, Work otherwise = 0);
@@ -96,7 +97,7 @@ class Occupancy {
     size_t next = 0;                                     // result of the last search for a call
     std::map<std::pair<Device, Work>, Charged> charged;  // for the last call of each work
   };
-  using Lane = std::array<Blocked, 3>;  // the intervals of a thread, indexed by Did
+  using Lane = std::array<Blocked, 4>;  // the intervals of a thread, indexed by Did
   struct DeviceState {
     std::vector<Interval> pending;
     // `pending` is a sequence of runs in order of start time, because each ring delivers its records in order. These

@@ -21,6 +21,8 @@ std::optional<Occupancy::Did> what_thread_did(profile::Op op) {
   switch (op) {
     case profile::Op::cpu:
       return Occupancy::Did::compute;
+    case profile::Op::call:
+      return Occupancy::Did::work_in_call;
     case profile::Op::sync:
       return Occupancy::Did::call;
     case profile::Op::off_cpu:
@@ -81,8 +83,10 @@ void Rows::add(const WorkEvent& event, const WorkKey& key, profile::WorkId work,
   value.bytes += event.bytes * event.weight;
   if (!event.site.is_host) {
     value.sum_squares_ns2 += profile::Uint128{duration} * duration * event.weight;
-    add_duration(duration, event.weight, value);
     add_queue_time(event, value);
+  }
+  if (!event.site.is_host || event.site.op == profile::Op::call) {
+    add_duration(duration, event.weight, value);
   }
   if (!join_.options.duty_cycle) {  // work that was launched between windows is unknown, and may run in windows
     share_time(event, key, work, pid);

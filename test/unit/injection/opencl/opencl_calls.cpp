@@ -2,6 +2,7 @@
 // recording must contain as lines "expect KEY=NUMBER", for layer_test.cpp and test/runtime/opencl/calls_test.py.
 //
 //   opencl_calls [--all-devices]     use a context of all devices of the platform
+//   opencl_calls --build N           only build a program of N kernels, and run one of them
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
@@ -386,12 +387,50 @@ void open_world(World& world, bool all_devices) {
   clReleaseProgram(program);
 }
 
+// Prints how long the build took by the program's own clock.
+__attribute__((noinline)) void build(World& world, int kernels) {
+  std::string source;
+  for (int i = 0; i < kernels; ++i) {
+    const std::string number = std::to_string(i);
+    source += "kernel void k" + number + "(global float* a) { float x = a[get_global_id(0)];" + "for (int j = 0; j < " +
+              number + "; ++j) { x = sin(x) * " + number + ".5f + cos(x + j); " + "if (x > j) x = exp(x) - log(x + " +
+              number + "); } a[get_global_id(0)] = x; }\n";
+  }
+  const char* text = source.c_str();
+  cl_int status = CL_SUCCESS;
+  cl_program program = clCreateProgramWithSource(world.context, 1, &text, nullptr, &status);
+  check(status, "clCreateProgramWithSource");
+  timespec begin = {};
+  timespec end = {};
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  check(clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), "clBuildProgram");
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  expected["build_ns"] = (end.tv_sec - begin.tv_sec) * 1'000'000'000 + end.tv_nsec - begin.tv_nsec;
+  cl_kernel kernel = clCreateKernel(program, "k0", &status);
+  check(status, "clCreateKernel");
+  check(clSetKernelArg(kernel, 0, sizeof(void*), &world.data), "clSetKernelArg");
+  check(clEnqueueNDRangeKernel(world.queue, kernel, 1, nullptr, &kItems, nullptr, 0, nullptr, nullptr),
+        "clEnqueueNDRangeKernel");
+  check(clFinish(world.queue), "clFinish");
+}
+
+void print_expected() {
+  for (const auto& [key, number] : expected) {
+    std::printf("expect %s=%ld\n", key.c_str(), number);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   World world;
   open_world(world, argc > 1 && std::strcmp(argv[1], "--all-devices") == 0);
   world.data = make_buffer(world, kBytes);
+  if (argc > 2 && std::strcmp(argv[1], "--build") == 0) {
+    build(world, std::atoi(argv[2]));
+    print_expected();
+    return 0;
+  }
   expect_alloc("main", kBytes);  // this buffer is never freed
   check(clSetKernelArg(world.kernel, 0, sizeof(void*), &world.data), "clSetKernelArg");
   check(clSetKernelArg(world.spin, 0, sizeof(void*), &world.data), "clSetKernelArg");
@@ -415,8 +454,6 @@ int main(int argc, char** argv) {
   call_unknown_functions(world);
   expect_wait("main", "clFinish");
   check(clFinish(world.queue), "clFinish");
-  for (const auto& [key, number] : expected) {
-    std::printf("expect %s=%ld\n", key.c_str(), number);
-  }
+  print_expected();
   return 0;
 }

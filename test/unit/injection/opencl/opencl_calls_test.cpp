@@ -121,7 +121,9 @@ TEST_CASE("waits, blocking copies and allocations are recorded, each with its ow
     CHECK(seen.insert(op.correlation).second);
     CHECK(op.tid == static_cast<uint32_t>(source.pid));
     CHECK(op.end_ns >= op.start_ns);
-    CHECK(op.device == (op.op == GPUPROF_HOST_SYNC ? UINT32_MAX : 0));
+    const bool is_timed = op.op == GPUPROF_HOST_SYNC || op.op == GPUPROF_HOST_CALL;
+    CHECK(op.device == (is_timed ? UINT32_MAX : 0));
+    CHECK(is_timed == (op.end_ns > op.start_ns));
   }
   CHECK(failed == std::set<std::string>{"clCreateBuffer: CL_INVALID_BUFFER_SIZE (-61)",
                                         "clEnqueueReadBuffer: CL_INVALID_COMMAND_QUEUE (-36)",

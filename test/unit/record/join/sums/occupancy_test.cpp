@@ -100,6 +100,27 @@ TEST_CASE("idle time belongs first to what the thread computed, then to its call
   REQUIRE(sums.idle.size() == 6);
 }
 
+TEST_CASE("a call that does not wait for the device explains idle time before samples do, also in short gaps") {
+  Recorded occupancy(0, 1'000'000, 150);
+  occupancy.windows.open(0);
+  occupancy.add(1, 10, 7, 0, 100, 50);
+  occupancy.blocked(7, 40, 110, 190, Occupancy::Did::compute);
+  occupancy.blocked(7, 25, 120, 180, Occupancy::Did::work_in_call);
+  occupancy.add(1, 11, 7, 300, 400, 51);  // after a gap of 200 ns
+  occupancy.blocked(7, 41, 400, 500, Occupancy::Did::compute);
+  occupancy.blocked(7, 26, 420, 440, Occupancy::Did::work_in_call);
+  occupancy.blocked(7, 20, 430, 470, Occupancy::Did::call);
+  occupancy.add(1, 12, 7, 500, 600, 52);  // after a gap of 100 ns
+  const Sums sums = finish_occupancy(occupancy, 600);
+  REQUIRE(sums.idle.at({1, 25}) == 60);
+  REQUIRE(sums.idle.at({1, 40}) == 20);
+  REQUIRE(sums.idle.at({1, 51}) == 120);
+  REQUIRE(sums.idle.at({1, 26}) == 20);
+  REQUIRE(sums.idle.at({1, 20}) == 30);
+  REQUIRE(sums.idle.at({1, 52}) == 50);
+  REQUIRE(sums.idle.size() == 6);
+}
+
 TEST_CASE("a time with a limit explains only so much of the time that nothing else explains") {
   Recorded occupancy(0, 1'000'000);
   occupancy.windows.open(0);

@@ -1,0 +1,52 @@
+// Hooks calls whose duration is reported.
+#pragma once
+
+#include <cstdint>
+
+#include "base/guard.h"
+#include "base/monotonic_clock.h"
+#include "level_zero/code/modules.h"
+#include "level_zero/tracer.h"
+#include "runtime/launch.h"
+#include "runtime/lifecycle.h"
+#include "runtime/work.h"
+
+namespace gpuprof::injection::level_zero {
+
+template <typename Parameters>
+using TypedCallback = void(ZE_APICALL*)(Parameters*, ze_result_t, void*, void**);
+
+template <typename Parameters>
+void ZE_APICALL no_callback(Parameters* /*call_with*/, ze_result_t /*result*/, void* /*data*/, void** /*call*/) {}
+
+// Hooks the function kFunction with the callbacks kBefore and kAfter, which do not use the call's slot. If kIsSlow,
+// every call is reported, else those that last kLongCallNs.
+template <const char* kFunction, bool kIsSlow, typename Parameters,
+          TypedCallback<Parameters> kAfter = no_callback<Parameters>,
+          TypedCallback<Parameters> kBefore = no_callback<Parameters>>
+struct TimedCall {
+  static void ZE_APICALL before(Parameters* call_with, ze_result_t result, void* data, void** call) {
+    kBefore(call_with, result, data, call);
+    const Guard guard;
+    const uint64_t start_ns = guard.entered() && !wants_code_only() && active() ? now_ns() : 0;
+    *call = reinterpret_cast<void*>(start_ns);  // NOLINT(performance-no-int-to-ptr): the slot stores 8 bytes
+  }
+
+  static void ZE_APICALL after(Parameters* call_with, ze_result_t result, void* data, void** call) {
+    const uint64_t end_ns = now_ns();
+    kAfter(call_with, result, data, call);
+    const Guard guard;
+    const auto start_ns = reinterpret_cast<uint64_t>(*call);
+    *call = nullptr;
+    if (guard.entered() && start_ns != 0 && (kIsSlow || end_ns - start_ns >= kLongCallNs)) {
+      host_call(stack_of_host_call(), start_ns, end_ns, kFunction);
+    }
+  }
+
+  static Hook hook(bool required) {
+    constexpr size_t kPrefix = 2;  // "ze"
+    return {kFunction + kPrefix, as_callback(before), as_callback(after), required};
+  }
+};
+
+}  // namespace gpuprof::injection::level_zero
