@@ -153,6 +153,44 @@ class CpuSamples(rig.RuntimeTest):
         self.assertGreater(self.samples(profile), 20, "the program was hardly sampled")
 
     @rig.requires("opencl", f"program:{GUEST}")
+    def test_a_program_that_takes_sigurg_later_gets_its_own_signals(self):
+        text, profile = self.record_guest("--urgent-data")
+        self.assertEqual(text, "urgent signals 5\n")
+        self.assertEqual(self.notes(profile), [])
+        by_slice = {int(row[0]) for row in profile.of("HOST")}
+        self.assertGreater(self.samples(profile), 200, f"samples end early: {by_slice}")
+
+    @rig.requires("opencl", f"program:{GUEST}")
+    def test_a_killed_program_with_too_many_threads_has_a_note_of_their_number(self):
+        run = self.run_command([rig.GPUPROF, "record", "--cpu", "-o", self.profile_path, "--", GUEST, "--threads", "4200"])
+        self.assertEqual(run.returncode, -9, run.stderr.decode())
+        notes = [note for notes in self.notes(rig.Profile(self.profile_path)) for note in notes]
+        found = [re.fullmatch(r"at least (\d+) threads have no CPU samples: more than 4096 threads ran at once", note)
+                 for note in notes]
+        self.assertTrue(found and all(found), notes)
+        self.assertLessEqual(int(found[-1][1]), 110 + 20)
+
+    @rig.requires("opencl", f"program:{GUEST}")
+    def test_threads_without_a_timer_are_counted_once(self):
+        command = f"ulimit -i 40 && exec {rig.GPUPROF} record --cpu -o {self.profile_path} -- {GUEST} --threads 100"
+        run = self.run_command(["bash", "-c", command])
+        self.assertEqual(run.returncode, -9, run.stderr.decode())
+        notes = [note for notes in self.notes(rig.Profile(self.profile_path)) for note in notes]
+        counts = [int(re.fullmatch(r"at least (\d+) threads have no CPU samples: Linux gave no timer.*", note)[1])
+                  for note in notes]
+        self.assertTrue(counts)
+        self.assertLessEqual(counts[-1], 110)
+
+    @rig.requires("opencl", f"program:{PHASES}")
+    def test_a_program_in_its_own_pid_namespace_has_states(self):
+        unshare = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
+        if self.run_command([*unshare, "true"]).returncode != 0:
+            self.skipTest("no pid namespaces")
+        self.record_phases([*unshare, PHASES, "--rounds", "2"])
+        leaves = {frames[-1] for frames, _ in self.folded("--weight", "idle")}
+        self.assertLessEqual({"[sleeps]", "[waits: futex]"}, leaves)
+
+    @rig.requires("opencl", f"program:{GUEST}")
     def test_the_sampling_thread_rests_while_nothing_is_recorded(self):
         sleeps = {}
         for options in ([], ["--start-paused"]):

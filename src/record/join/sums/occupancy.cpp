@@ -87,6 +87,7 @@ void Occupancy::polled(Thread thread, const Poll& poll) {
   if (blocked_calls_ >= kMaxBlockedInAll || blocked_.size() >= kMaxLanes) {
     drop_blocked();
   }
+  blocked_[thread].feeds = true;
   std::deque<Poll>& polls = blocked_[thread].polls;
   polls.push_back(poll);
   ++blocked_calls_;
@@ -97,7 +98,8 @@ void Occupancy::polled(Thread thread, const Poll& poll) {
 }
 
 // Drops calls that ended before the swept_to of every device, because no later gap can be charged to them. If more than
-// half of a limit is still used after that, drops the older half of each thread's calls.
+// half of a limit is still used after that, drops what threads computed that have not launched anything. If that is too
+// little, drops the older half of each thread's calls.
 void Occupancy::drop_blocked() {
   uint64_t oldest = devices_.empty() ? 0 : UINT64_MAX;
   for (const auto& [device, state] : devices_) {
@@ -123,7 +125,16 @@ void Occupancy::drop_blocked() {
   drop([oldest](auto& entries) {
     return std::find_if(entries.begin(), entries.end(), [oldest](const auto& one) { return end_of(one) > oldest; });
   });
-  if (blocked_calls_ > kMaxBlockedInAll / 2 || blocked_.size() > kMaxLanes / 2) {
+  const auto is_full = [this] { return blocked_calls_ > kMaxBlockedInAll / 2 || blocked_.size() > kMaxLanes / 2; };
+  if (is_full()) {
+    for (auto& [thread, lane] : blocked_) {
+      if (!lane.feeds) {
+        lane.intervals.at(static_cast<size_t>(Did::compute)).calls.clear();
+      }
+    }
+    drop([](auto& entries) { return entries.begin(); });  // counts what is left
+  }
+  if (is_full()) {
     drop([](auto& entries) {
       return entries.begin() + static_cast<std::ptrdiff_t>(entries.size() - entries.size() / 2);
     });
@@ -277,7 +288,10 @@ void Occupancy::charge_idle(Device device, uint64_t begin, const Interval& next)
   const auto found = blocked_.find(next.thread);
   if (found == blocked_.end()) {
     add_idle(device, next.otherwise, begin, next.start);
-  } else if (windows_.recorded(begin, next.start) < sampled_gap_ns_) {
+    return;
+  }
+  found->second.feeds = true;
+  if (windows_.recorded(begin, next.start) < sampled_gap_ns_) {
     charge_lane(device, found->second, Did::call, Did::call, begin, next.start, next.otherwise);
   } else {
     charge_lane(device, found->second, Did::compute, Did::off_cpu, begin, next.start, next.otherwise);

@@ -115,6 +115,7 @@ class Occupancy {
   struct Lane {
     std::array<Blocked, 3> intervals;  // indexed by Did
     std::deque<Poll> polls;
+    bool feeds = false;                    // the thread has launched work
     std::map<Device, uint64_t> waited_ns;  // how much of Poll::waited_ns the device has taken
   };
   static uint64_t end_of(const Call& call) { return call.end; }
