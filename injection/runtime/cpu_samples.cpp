@@ -45,6 +45,13 @@ struct SampledThread {
   uint32_t checks;    // number of checks of its signal mask
   int timer;          // the kernel's id
   bool armed;
+  bool refused;  // the kernel gave no timer for it
+};
+
+// A number of threads without samples. The profile gets it while the program runs, as the program may be killed.
+struct Unsampled {
+  uint32_t threads = 0;
+  uint32_t reported = 0;
 };
 
 // Slots are never unmapped, because the signal of a deleted timer may still be pending.
@@ -59,9 +66,10 @@ struct Sampling {
   pid_t thread_in = 0;  // process in which the thread exists, which may rest after `pid` became 0
   int signal = 0;
   uint32_t poll = 0;
-  uint32_t used = 0;         // number of slots that are or were in use
-  uint32_t next = 0;         // the slot at which the next search begins
-  uint32_t not_sampled = 0;  // number of threads for which the kernel gave no timer
+  uint32_t used = 0;  // number of slots that are or were in use
+  uint32_t next = 0;  // the slot at which the next search begins
+  Unsampled without_timer;
+  Unsampled without_slot;  // the most at any time
 };
 Sampling sampling;
 
@@ -203,6 +211,14 @@ void disarm_all() {
   }
 }
 
+// Deletes all timers. The next poll may start them again.
+void begin_anew() {
+  disarm_all();
+  for (uint32_t i = 0; i < sampling.used; ++i) {
+    slots[i].checks = 0;
+  }
+}
+
 // The clock of a thread's CPU time, as Linux encodes it (clock_getcpuclockid(3) for a thread).
 clockid_t cpu_clock_of(uint32_t tid) {
   constexpr uint32_t kThreadCpuTime = 6;
@@ -246,27 +262,53 @@ SampledThread* find_slot(uint32_t tid) {
     free->state.in_handler = 1;
     free->state.tid = tid;
     free->checks = 0;
+    free->refused = false;
   }
   return free;
 }
 
-void look_at_thread(uint32_t tid, uint64_t period_ns) {
+// Writes the number if it has doubled since the last time, or if it is the last one.
+void report(Unsampled& count, const char* why, bool is_last) {
+  if (count.threads >= 2 * count.reported + 1 || (is_last && count.threads > count.reported)) {
+    char text[120];
+    snprintf(text, sizeof(text), "%s%u threads have no CPU samples: %s", is_last ? "" : "at least ", count.threads,
+             why);
+    meta(kNote, text);
+    count.reported = count.threads;
+  }
+}
+
+void report_unsampled(bool is_last) {
+  report(sampling.without_timer, "Linux gave no timer (ulimit -i)", is_last);
+  report(sampling.without_slot, "more than 4096 threads ran at once", is_last);
+}
+
+// Returns false if the table of threads is full.
+bool look_at_thread(uint32_t tid, uint64_t period_ns) {
   SampledThread* slot = find_slot(tid);
   if (slot == nullptr) {
-    return;
+    return false;
   }
   slot->seen_in = sampling.poll;
   const bool is_new = !slot->armed && slot->checks < kFirstChecks;
   if (!is_new && (sampling.poll + tid) % kPollsPerCheck != 0) {
-    return;
+    return true;
   }
   ++slot->checks;
   if (!accepts_signal(tid) || is_own_thread(tid)) {
     disarm(*slot);
   } else if (!slot->armed && !arm(*slot, period_ns)) {
+    const bool is_refused = errno != ESRCH && errno != EINVAL;  // these mean that the thread has ended
     disarm(*slot);
-    sampling.not_sampled += errno != ESRCH && errno != EINVAL ? 1 : 0;  // these mean that the thread has ended
+    sampling.without_timer.threads += is_refused && !slot->refused ? 1 : 0;
+    slot->refused = slot->refused || is_refused;
   }
+  return true;
+}
+
+// The list of threads may lack one that lives, and its handler may use the slot right now.
+bool has_ended(uint32_t tid) {
+  return syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH;
 }
 
 // Starts timers for new threads, and deletes those of threads that have ended.
@@ -275,14 +317,19 @@ void look_at_threads(uint64_t period_ns) {
   if (threads == nullptr) {
     return;
   }
+  uint32_t without_slot = 0;
   while (const dirent* entry = readdir(threads)) {
     if (const auto tid = static_cast<uint32_t>(strtoul(entry->d_name, nullptr, 10)); tid != 0) {
-      look_at_thread(tid, period_ns);
+      without_slot += look_at_thread(tid, period_ns) ? 0 : 1;
     }
   }
   closedir(threads);
+  if (without_slot > sampling.without_slot.threads) {
+    sampling.without_slot.threads = without_slot;
+  }
+  report_unsampled(false);
   for (uint32_t i = 0; i < sampling.used; ++i) {
-    if (slots[i].state.tid != 0 && slots[i].seen_in != sampling.poll) {
+    if (slots[i].state.tid != 0 && slots[i].seen_in != sampling.poll && has_ended(slots[i].state.tid)) {
       disarm(slots[i]);
       slots[i].state.tid = 0;
     }
@@ -298,16 +345,16 @@ uint64_t poll_threads() {
   const gpuprof_segment* segment = open_segment();
   const bool wanted = segment != nullptr && (control() & GPUPROF_CONTROL_ENABLED) != 0 && !recorder_silent();
   if (runs && wanted && (sigaction(sampling.signal, nullptr, &now) != 0 || !is_ours(now))) {
-    disarm_all();
-    meta(kNote, "the CPU samples ended early, because the program has taken their signal");
-    sampling.pid = 0;
+    begin_anew();
+    sampling.signal = now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN ? 0 : take_signal();
+    if (sampling.signal == 0) {
+      meta(kNote, "the CPU samples ended early, because the program has taken their signal");
+      sampling.pid = 0;
+    }
   } else if (runs && wanted) {
     look_at_threads(segment->cpu_period_ns);
   } else {
-    disarm_all();
-    for (uint32_t i = 0; i < sampling.used; ++i) {
-      slots[i].checks = 0;
-    }
+    begin_anew();
   }
   sampling.pid = open_segment() == nullptr ? 0 : sampling.pid;
   const bool goes_on = sampling.pid != 0;
@@ -368,12 +415,7 @@ void stop_cpu_samples() {
   pthread_mutex_lock(&sampling.mutex);
   disarm_all();
   sampling.pid = 0;
-  if (sampling.not_sampled != 0) {
-    char text[80];
-    snprintf(text, sizeof(text), "%u threads have no CPU samples: Linux gave no timer (ulimit -i)",
-             sampling.not_sampled);
-    meta(kNote, text);
-  }
+  report_unsampled(true);
   pthread_mutex_unlock(&sampling.mutex);
 }
 

@@ -1,6 +1,7 @@
 #include "output/trust.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -67,12 +68,26 @@ std::string record_line(const ProfileInfo& info) {
   return line;
 }
 
+uint64_t sum_of_meta(const ProfileInfo& info, const std::string& key) {
+  const auto [begin, end] = info.meta.equal_range(key);
+  return std::accumulate(begin, end, uint64_t{0}, [](uint64_t sum, const auto& meta) {
+    return saturating_add(sum, whole_number(meta.second).value_or(0));
+  });
+}
+
 // Leaves out idle time in blocking calls, which needs no samples.
 std::string idle_line(const ProfileInfo& info) {
   const uint64_t all = info.idle_explained_ns + info.idle_not_sampled_ns;
-  return all == 0 ? ""
-                  : "idle time: " + percent_text_up(info.idle_not_sampled_ns, all) + " of " + duration_text(all) +
-                        " outside of waits for the GPU is not explained by CPU samples";
+  if (all == 0) {
+    return {};
+  }
+  std::string line = "idle time: " + percent_text_up(info.idle_not_sampled_ns, all) + " of " + duration_text(all) +
+                     " outside of waits for the GPU is not explained by CPU samples";
+  if (const uint64_t polled = std::min(all, sum_of_meta(info, "idle.polled_ns")); polled != 0) {
+    line.append(", ").append(percent_text_up(polled, all)).append(" is estimated from ");
+    line += counted_text(sum_of_meta(info, "idle.polls"), "poll") + " of threads in short gaps";
+  }
+  return line;
 }
 
 std::string sample_line(const ProfileInfo& info) {

@@ -183,7 +183,8 @@ struct Batch {
   std::vector<profile::Coverage> coverage;
   std::vector<profile::Weighted> weighted;
   std::vector<std::pair<std::string, std::string>> meta;
-  uint64_t swept_ns = 0;  // `shares` are complete up to this time (CLOCK_MONOTONIC); 0: none are
+  uint64_t swept_ns = 0;       // `shares` are complete up to this time (CLOCK_MONOTONIC); 0: none are
+  uint64_t idle_until_ns = 0;  // `shares` and `idle` are
   // These processes have ended, and all their works and calls are in this batch or in earlier ones.
   std::vector<profile::ProcessId> ended;
   std::optional<profile::End> end;

@@ -199,7 +199,7 @@ class Session {
     while (!is_over()) {
       wait(wait_ms);
       handle_signals();
-      wait_ms = iteration_->take() > 0 ? kBusyPollMs : std::min(wait_ms * 2, idle_poll_ms());
+      wait_ms = iteration_->take() > 0 ? kBusyPollMs : std::min(wait_ms * 2, kIdlePollMs);
       const uint64_t now = monotonic_ns();
       windows_->update(now, cost());
       if (!iteration_->ever_connected()) {
@@ -241,13 +241,6 @@ class Session {
     } else {
       log::debug("the library was not injected into " + process + ": " + outcome->injected.error().message);
     }
-  }
-
-  // With CPU samples, the recorder polls launching threads as often as the samples are taken.
-  [[nodiscard]] int idle_poll_ms() const {
-    constexpr uint64_t kMsNs = 1'000'000;
-    const uint64_t period_ms = options_.cpu_period_ns() / kMsNs;
-    return options_.cpu_hz == 0 ? kIdlePollMs : std::clamp(static_cast<int>(period_ms), 1, kIdlePollMs);
   }
 
   bool is_over() {

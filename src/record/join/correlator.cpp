@@ -12,7 +12,11 @@ Correlator::Correlator(JoinOptions options)
       attribution_(join_, producers_, stacks_, launches_),
       work_(join_, {producers_, attribution_, launches_, rows_, windows_, kernel_times_}),
       samples_(join_, {producers_, attribution_, launches_, rows_, windows_, kernel_times_}),
-      timeline_(join_, producers_, windows_) {}
+      timeline_(join_, producers_, windows_) {
+  if (join_.options.cpu_period_ns != 0) {
+    thread_polls_.emplace(join_.options.cpu_period_ns, join_.options.clock);
+  }
+}
 
 void Correlator::on_process(uint32_t pid, const std::shared_ptr<ProcessGuard>& guard) {
   producers_.processes().on_process(pid, guard);
@@ -218,29 +222,52 @@ void Correlator::on_counted_launch(uint32_t function, const LaunchStack& launch)
 
 // Adds up the times in which the threads that launch do not compute.
 void Correlator::poll_threads() {
-  if (join_.options.cpu_period_ns == 0 || join_.now_ns < next_thread_poll_ns_ || !windows_.is_open()) {
+  if (!thread_polls_) {
     return;
   }
-  next_thread_poll_ns_ = join_.now_ns + join_.options.cpu_period_ns;
-  thread_states_.poll(join_.now_ns, windows_.open_since(),
-                      [this](const ThreadStates::Id& id, const ThreadStates::Thread& thread, const OffCpu& time) {
-                        with(thread.source, [&](const Source& source) { add_off_cpu(source, id.tid, thread, time); });
-                      });
+  for (const ThreadPolls::Result& result : thread_polls_->take()) {
+    thread_states_.on_poll(
+        result, windows_.open_since(), [&](const ThreadStates::Thread& thread, const ThreadPoll& poll) {
+          with(thread.source, [&](const Source& source) { add_poll(source, result.id.tid, thread, poll); });
+        });
+  }
+  const uint64_t wanted = windows_.is_open() ? thread_states_.version() : 0;
+  if (polled_version_ != wanted) {
+    polled_version_ = wanted;
+    thread_polls_->set(wanted == 0 ? std::vector<ThreadId>() : thread_states_.ids());
+  }
 }
 
-void Correlator::add_off_cpu(const Source& source, uint32_t tid, const ThreadStates::Thread& thread,
-                             const OffCpu& time) {
-  const WorkEvent event{.site = {.source = source.id, .tid = tid, .op = profile::Op::off_cpu, .is_host = true},
-                        .start_ns = join_.now_ns - time.ns,
-                        .end_ns = join_.now_ns,
-                        .within_ns = thread.last.time_ns};
-  WorkKey key{.process = source.process(),
-              .tid = tid,
-              .thread = thread.name,
-              .name = producers_.names().intern(time.reason),
-              .op = profile::Op::off_cpu};
+void Correlator::add_poll(const Source& source, uint32_t tid, const ThreadStates::Thread& thread,
+                          const ThreadPoll& poll) {
+  const auto key_of = [&](std::string_view reason) {
+    return WorkKey{.process = source.process(),
+                   .tid = tid,
+                   .thread = thread.name,
+                   .name = producers_.names().intern(reason),
+                   .op = profile::Op::off_cpu};
+  };
+  WorkKey cause = key_of(poll.blocked.empty() ? kNoProcessor : poll.blocked);
+  rows_.add_poll(source.pid, tid,
+                 {.at = poll.time_ns,
+                  .cause = profile::index(rows_.intern(cause)),
+                  .is_runnable = poll.blocked.empty(),
+                  .waited_ns = poll.waited_ns});
+  if (thread.last.time_ns != 0) {
+    split_off_cpu(thread.last, poll, [&](const OffCpu& time) {
+      add_off_cpu(source, key_of(time.reason), time, thread.last.time_ns, poll.time_ns);
+    });
+  }
+}
+
+void Correlator::add_off_cpu(const Source& source, WorkKey key, const OffCpu& time, uint64_t from_ns, uint64_t to_ns) {
+  const WorkEvent event{.site = {.source = source.id, .tid = key.tid, .op = profile::Op::off_cpu, .is_host = true},
+                        .start_ns = to_ns - time.ns,
+                        .end_ns = to_ns,
+                        .within_ns = from_ns};
   if (rows_.admit(event)) {
-    rows_.add(event, key, rows_.intern(key), source.pid, 0);
+    const profile::WorkId work = rows_.intern(key);
+    rows_.add(event, key, work, source.pid, 0);
   }
 }
 

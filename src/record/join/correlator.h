@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -122,6 +123,9 @@ class Correlator final : public backend::EventSink, public StackSink {
   // Returns the longest time without work on a device since the last call: see Occupancy.
   uint64_t take_longest_gap() { return rows_.take_longest_gap(); }
   [[nodiscard]] uint64_t late_ns() const { return rows_.late_ns(); }
+  [[nodiscard]] SampledIdle::Totals sampled_idle() const { return rows_.sampled_idle(); }
+  // Returns how many rounds of polls were left out, because there are many threads.
+  [[nodiscard]] uint64_t skipped_polls() { return thread_polls_ ? thread_polls_->skipped() : 0; }
   [[nodiscard]] const JoinCounters& counters() const { return join_.counters; }
   [[nodiscard]] const Totals& totals() const { return join_.counters.totals(); }
 
@@ -135,7 +139,8 @@ class Correlator final : public backend::EventSink, public StackSink {
   void add_launch(backend::SourceId source, uint64_t correlation, const PendingLaunch& call);
   void close(const Source& source);
   void poll_threads();
-  void add_off_cpu(const Source& source, uint32_t tid, const ThreadStates::Thread& thread, const OffCpu& time);
+  void add_poll(const Source& source, uint32_t tid, const ThreadStates::Thread& thread, const ThreadPoll& poll);
+  void add_off_cpu(const Source& source, WorkKey key, const OffCpu& time, uint64_t from_ns, uint64_t to_ns);
 
   JoinContext join_;
   Producers producers_;
@@ -149,7 +154,8 @@ class Correlator final : public backend::EventSink, public StackSink {
   SampleJoin samples_;
   Timeline timeline_;
   ThreadStates thread_states_;
-  uint64_t next_thread_poll_ns_ = 0;
+  std::optional<ThreadPolls> thread_polls_;  // with CPU samples
+  uint64_t polled_version_ = 0;              // see ThreadStates::version(); 0: no threads are polled
 };
 
 }  // namespace gpuprof::record

@@ -68,7 +68,7 @@ void ProfileOutput::write(Correlator& correlator, const Channel& channel, const 
   add_growth(profile::LossReason::malformed, malformed_, channel.decode_counts().malformed);
   add_growth(profile::LossReason::process_refused, refused_, channel.refused());
   Batch batch = correlator.take_batch();
-  swept_ns_ = std::max(swept_ns_, batch.swept_ns);
+  swept_ns_ = std::max(swept_ns_, batch.idle_until_ns);
   sink_->put(std::move(batch));
   next_ns_ = monotonic_ns() + write_ns_;
 }

@@ -12,7 +12,7 @@ namespace gpuprof::record {
 namespace {
 
 // A file waits this long for the busy times of its last slice. If they come later, the file has none.
-constexpr uint64_t kWaitNs = 5'000'000'000;
+constexpr uint64_t kWaitNs = 10'000'000'000;
 // Triggers notice an event this long after its end, at most.
 constexpr uint64_t kLateNs = 5'000'000'000;
 constexpr unsigned kMostSnapshots = 100;

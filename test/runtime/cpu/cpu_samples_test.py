@@ -10,15 +10,16 @@ import rig
 
 PHASES = os.path.abspath(os.environ.get("GPUPROF_CPU_phases", "build/test/runtime/cpu/cpu_phases"))
 GUEST = os.path.abspath(os.environ.get("GPUPROF_CPU_guest", "build/test/runtime/cpu/cpu_guest"))
+GAPS = os.path.abspath(os.environ.get("GPUPROF_CPU_gaps", "build/test/runtime/cpu/cpu_gaps"))
 PYTHON_PHASES = os.path.join(rig.SOURCE, "test/runtime/cpu/phases.py")
 POINTS = 0.03
 TAKEN = "the CPU samples ended early, because the program has taken their signal"
 
 
 class CpuSamples(rig.RuntimeTest):
-    def record_phases(self, command, *options):
+    def record_phases(self, command, *options, hertz=99):
         """Returns the profile and {phase: ns}, as the program measured them."""
-        run = self.run_command([rig.GPUPROF, "record", "--cpu", "-o", self.profile_path, *options, "--", *command])
+        run = self.run_command([rig.GPUPROF, "record", f"--cpu={hertz}", "-o", self.profile_path, *options, "--", *command])
         self.assertEqual(run.returncode, 0, run.stderr.decode())
         expected = re.findall(r"^expect (\w+)=(\d+)$", run.stdout.decode(), re.MULTILINE)
         profile = rig.Profile(self.profile_path)
@@ -55,6 +56,56 @@ class CpuSamples(rig.RuntimeTest):
         self.assertAlmostEqual(shares.get(("", "[sleeps]"), 0), want["sleep_in_b"], delta=POINTS, msg=message)
         self.assertAlmostEqual(shares.get(("", "[waits: futex]"), 0), want["wait_for_lock"], delta=POINTS, msg=message)
         return profile, expected
+
+    def shares_in_gaps(self, *options):
+        """Returns the shares of a program's idle time, and what the program measured, as shares of the same time.
+
+        Idle time before the first kernel, and in calls that wait for the GPU, is left out.
+        """
+        profile, expected = self.record_phases([GAPS, *options], hertz=1000)
+        self.check_conserved(profile)
+        whole = expected.pop("whole")
+        idle = collections.Counter()
+        for frames, ns in self.folded("--weight", "idle"):
+            phase = next((name for name in expected if any(name in frame for frame in frames)), frames[-1])
+            idle[phase] += ns / whole
+        return idle, {name: ns / whole for name, ns in expected.items()}
+
+    def check_gaps(self, options, shares):
+        """Records a program up to three times, as other programs may take the processors from it.
+
+        `shares`: {name: a function of idle shares, the same of what the program measured}
+        """
+        for attempt in range(3):
+            idle, expected = self.shares_in_gaps(*options)
+            found = {name: (of_idle(idle), of_program(expected)) for name, (of_idle, of_program) in shares.items()}
+            if all(abs(share - wanted) < POINTS for share, wanted in found.values()):
+                return
+            print(f"attempt {attempt}: {found} of {dict(idle)}, expected {expected}")
+        self.fail(f"found and expected shares: {found}")
+
+    @rig.requires("opencl", f"program:{GAPS}")
+    def test_gaps_of_a_millisecond_between_long_kernels_belong_to_computing(self):
+        a_of_both = lambda shares: shares["compute_in_a"] / (shares["compute_in_a"] + shares["[sleeps]"] +
+                                                             shares["[waits: futex]"])
+        self.check_gaps(["--step", "1000"], {"computes": (a_of_both, lambda _: 1)})
+
+    @rig.requires("opencl", f"program:{GAPS}")
+    def test_gaps_of_a_launch_bound_program_belong_to_its_functions(self):
+        a_of_both = lambda shares: shares["compute_in_a"] / (shares["compute_in_a"] + shares["compute_in_b"])
+        self.check_gaps(["--launch", "12000"], {"a of both": (a_of_both, a_of_both),
+                                                "sleeps": (lambda idle: idle["[sleeps]"], lambda _: 0)})
+
+    @rig.requires("opencl", f"program:{GAPS}")
+    def test_gaps_in_which_the_program_computes_and_sleeps(self):
+        self.check_gaps(["--half", "2000"], {"sleeps": (lambda idle: idle["[sleeps]"], lambda of: of["sleep_in_b"])})
+
+    @rig.requires("opencl", f"program:{GAPS}")
+    def test_gaps_in_which_the_program_waits_for_a_lock(self):
+        self.check_gaps(["--lock", "1500"], {"waits": (lambda idle: idle["[waits: futex]"],
+                                                       lambda of: of["wait_for_lock"])})
+        text = " ".join(self.gpuprof("report", "--full", self.profile_path).split())
+        self.assertRegex(text, r"not explained by CPU samples, [\d.]+% is estimated from [\d,]+ polls of threads in short")
 
     @rig.requires("opencl", f"program:{PHASES}")
     def test_idle_time_has_the_reasons_of_the_launching_thread(self):
@@ -102,6 +153,44 @@ class CpuSamples(rig.RuntimeTest):
         self.assertGreater(self.samples(profile), 20, "the program was hardly sampled")
 
     @rig.requires("opencl", f"program:{GUEST}")
+    def test_a_program_that_takes_sigurg_later_gets_its_own_signals(self):
+        text, profile = self.record_guest("--urgent-data")
+        self.assertEqual(text, "urgent signals 5\n")
+        self.assertEqual(self.notes(profile), [])
+        by_slice = {int(row[0]) for row in profile.of("HOST")}
+        self.assertGreater(self.samples(profile), 200, f"samples end early: {by_slice}")
+
+    @rig.requires("opencl", f"program:{GUEST}")
+    def test_a_killed_program_with_too_many_threads_has_a_note_of_their_number(self):
+        run = self.run_command([rig.GPUPROF, "record", "--cpu", "-o", self.profile_path, "--", GUEST, "--threads", "4200"])
+        self.assertEqual(run.returncode, -9, run.stderr.decode())
+        notes = [note for notes in self.notes(rig.Profile(self.profile_path)) for note in notes]
+        found = [re.fullmatch(r"at least (\d+) threads have no CPU samples: more than 4096 threads ran at once", note)
+                 for note in notes]
+        self.assertTrue(found and all(found), notes)
+        self.assertLessEqual(int(found[-1][1]), 110 + 20)
+
+    @rig.requires("opencl", f"program:{GUEST}")
+    def test_threads_without_a_timer_are_counted_once(self):
+        command = f"ulimit -i 40 && exec {rig.GPUPROF} record --cpu -o {self.profile_path} -- {GUEST} --threads 100"
+        run = self.run_command(["bash", "-c", command])
+        self.assertEqual(run.returncode, -9, run.stderr.decode())
+        notes = [note for notes in self.notes(rig.Profile(self.profile_path)) for note in notes]
+        counts = [int(re.fullmatch(r"at least (\d+) threads have no CPU samples: Linux gave no timer.*", note)[1])
+                  for note in notes]
+        self.assertTrue(counts)
+        self.assertLessEqual(counts[-1], 110)
+
+    @rig.requires("opencl", f"program:{PHASES}")
+    def test_a_program_in_its_own_pid_namespace_has_states(self):
+        unshare = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
+        if self.run_command([*unshare, "true"]).returncode != 0:
+            self.skipTest("no pid namespaces")
+        self.record_phases([*unshare, PHASES, "--rounds", "2"])
+        leaves = {frames[-1] for frames, _ in self.folded("--weight", "idle")}
+        self.assertLessEqual({"[sleeps]", "[waits: futex]"}, leaves)
+
+    @rig.requires("opencl", f"program:{GUEST}")
     def test_the_sampling_thread_rests_while_nothing_is_recorded(self):
         sleeps = {}
         for options in ([], ["--start-paused"]):
@@ -116,7 +205,7 @@ class CpuSamples(rig.RuntimeTest):
     def test_report_names_the_reasons_and_what_is_not_sampled(self):
         profile, _ = self.record_phases([PHASES, "--rounds", "3"])
         text = " ".join(self.gpuprof("report", "--full", self.profile_path).split())
-        self.assertRegex(text, r"while idle: .*% on CPU in .*compute_in_a")
+        self.assertRegex(text, r"while idle: .*% on CPU in .*compute_for")
         self.assertRegex(text, r"[\d.]+% sleeps")
         self.assertRegex(text, r"idle time: [\d.]+% of .* is not explained by CPU samples")
         causes = json.loads(self.gpuprof("report", "--json", self.profile_path))["idle_causes"]

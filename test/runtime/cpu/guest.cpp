@@ -1,8 +1,12 @@
 // An OpenCL program that uses timers, signals, an alternate signal stack, signalfd and fork, and counts what it sees.
 // With and without a profiler, it must print the same lines.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -167,6 +171,16 @@ void use_memory() {
   }
 }
 
+// Runs so many threads at once, and then does not end by itself.
+void run_many_threads(int count) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; ++i) {
+    threads.emplace_back([] { std::this_thread::sleep_for(std::chrono::hours(1)); });
+  }
+  std::this_thread::sleep_for(milliseconds(1500));
+  raise(SIGKILL);
+}
+
 int count_good_children() {
   int good = 0;
   for (int i = 0; i < 6; ++i) {
@@ -200,6 +214,32 @@ int take_all_signals() {
   compute(milliseconds(300));  // a profiler needs some time to notice
   foreign_signals = 0;
   compute(milliseconds(500));
+  return foreign_signals;
+}
+
+// Takes SIGURG while it is sampled, and gets it for urgent data of a socket. Returns how often its handler ran for five
+// such signals.
+int count_signals_of_urgent_data() {
+  compute(milliseconds(300));
+  handle(SIGURG, on_foreign, SA_RESTART);
+  compute(milliseconds(300));  // a profiler needs some time to notice
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(address);
+  bool good = bind(listener, reinterpret_cast<sockaddr*>(&address), length) == 0 && listen(listener, 1) == 0 &&
+              getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length) == 0;
+  const int sender = socket(AF_INET, SOCK_STREAM, 0);
+  good = good && connect(sender, reinterpret_cast<sockaddr*>(&address), length) == 0;
+  const int receiver = accept(listener, nullptr, nullptr);
+  check(good && receiver >= 0 && fcntl(receiver, F_SETOWN, getpid()) == 0 ? CL_SUCCESS : -1, "socket");
+  foreign_signals = 0;
+  for (int i = 0; i < 5; ++i) {
+    send(sender, "!", 1, MSG_OOB);
+    compute(milliseconds(60));
+  }
+  compute(milliseconds(300));
   return foreign_signals;
 }
 
@@ -260,6 +300,14 @@ int main(int argc, char** argv) {
     compute(milliseconds(500));
     std::raise(SIGURG);
     std::printf("urgent signals %d\n", foreign_signals.load());
+    return 0;
+  }
+  if (only == "--urgent-data") {
+    std::printf("urgent signals %d\n", count_signals_of_urgent_data());
+    return 0;
+  }
+  if (only == "--threads") {
+    run_many_threads(argc > 2 ? std::atoi(argv[2]) : 0);
     return 0;
   }
   if (only == "--sleeps") {

@@ -1,55 +1,24 @@
 // An OpenCL program whose device waits for known reasons: between two kernels it computes, sleeps, and waits for a
 // lock. Prints the ns of each reason, and of all together. The time of computing is CPU time.
 #include <chrono>
-#include <ctime>
-#include <map>
 #include <mutex>
 #include <semaphore>
 #include <thread>
 
 #include "setup.h"
+#include "spent.h"
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
-
-std::map<std::string, long> spent;
-
-long now_of(clockid_t clock) {
-  timespec now = {};
-  clock_gettime(clock, &now);
-  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
-}
-
-class Timed {
- public:
-  explicit Timed(const char* what, clockid_t clock = CLOCK_MONOTONIC)
-      : what_(what), clock_(clock), begin_(now_of(clock)) {}
-  ~Timed() { spent[what_] += now_of(clock_) - begin_; }
-  Timed(const Timed&) = delete;
-  Timed& operator=(const Timed&) = delete;
-
- private:
-  const char* what_;
-  clockid_t clock_;
-  long begin_;
-};
 
 [[gnu::noinline]] double compute_in_a(milliseconds time) {
   const Timed timed("compute_in_a", CLOCK_THREAD_CPUTIME_ID);
-  const auto end = Clock::now() + time;
-  double value = 1;
-  while (Clock::now() < end) {
-    for (int i = 0; i < 1000; ++i) {
-      value = value * 0.999 + 1;
-    }
-  }
-  return value;
+  return compute_for(time);
 }
 
 [[gnu::noinline]] void sleep_in_b(milliseconds time) {
-  const Timed timed("sleep_in_b");
+  const TimedBlocked timed("sleep_in_b");
   std::this_thread::sleep_for(time);
 }
 
@@ -68,7 +37,7 @@ void hold_lock(long rounds) {
 }
 
 [[gnu::noinline]] void wait_for_lock() {
-  const Timed timed("wait_for_lock");
+  const TimedBlocked timed("wait_for_lock");
   wanted.release();
   held.acquire();
   const std::lock_guard guard(lock);
@@ -100,9 +69,7 @@ int main(int argc, char** argv) {
     run(session, kernel);
   }
   holder.join();
-  for (const auto& [what, ns] : spent) {
-    std::printf("expect %s=%ld\n", what.c_str(), ns);
-  }
+  print_spent();
   check(clReleaseKernel(kernel), "clReleaseKernel");
   close_session(session);
   return value > 0 ? 0 : 1;

@@ -26,6 +26,12 @@ constexpr size_t kShortRun = 64;
 // Limits the memory and time for one piece of work, or one gap. It is 11 days of slices of 1 s.
 constexpr uint64_t kMostSlices = 1'000'000;
 
+// A thread whose last poll before a gap is older than this many times the length of a short gap was not polled then.
+constexpr uint64_t kLongestPoll = 4;
+
+// How long idle time of short gaps waits for more polls.
+constexpr uint64_t kLongestHoldNs = 5'000'000'000;
+
 }  // namespace
 
 size_t Occupancy::SliceWorkHash::operator()(const SliceWork& key) const {
@@ -59,7 +65,7 @@ void Occupancy::blocked(Thread thread, Work work, uint64_t start, uint64_t end, 
   if (blocked_calls_ >= kMaxBlockedInAll || blocked_.size() >= kMaxLanes) {
     drop_blocked();
   }
-  Blocked& blocked = blocked_[thread].at(static_cast<size_t>(did));
+  Blocked& blocked = blocked_[thread].intervals.at(static_cast<size_t>(did));
   auto place = blocked.calls.end();
   while (place != blocked.calls.begin() && std::prev(place)->end > end) {
     --place;  // an event that waited for its stack comes after later ones
@@ -74,8 +80,26 @@ void Occupancy::blocked(Thread thread, Work work, uint64_t start, uint64_t end, 
   }
 }
 
+void Occupancy::polled(Thread thread, const Poll& poll) {
+  if (thread == 0) {
+    return;
+  }
+  if (blocked_calls_ >= kMaxBlockedInAll || blocked_.size() >= kMaxLanes) {
+    drop_blocked();
+  }
+  blocked_[thread].feeds = true;
+  std::deque<Poll>& polls = blocked_[thread].polls;
+  polls.push_back(poll);
+  ++blocked_calls_;
+  if (polls.size() > kMaxBlocked) {
+    polls.pop_front();
+    --blocked_calls_;
+  }
+}
+
 // Drops calls that ended before the swept_to of every device, because no later gap can be charged to them. If more than
-// half of a limit is still used after that, drops the older half of each thread's calls.
+// half of a limit is still used after that, drops what threads computed that have not launched anything. If that is too
+// little, drops the older half of each thread's calls.
 void Occupancy::drop_blocked() {
   uint64_t oldest = devices_.empty() ? 0 : UINT64_MAX;
   for (const auto& [device, state] : devices_) {
@@ -84,23 +108,35 @@ void Occupancy::drop_blocked() {
   const auto drop = [this](auto keep_from) {
     blocked_calls_ = 0;
     for (auto& [thread, lane] : blocked_) {
-      for (Blocked& blocked : lane) {
+      for (Blocked& blocked : lane.intervals) {
         blocked.calls.erase(blocked.calls.begin(), keep_from(blocked.calls));
         blocked.next = 0;
         blocked_calls_ += blocked.calls.size();
       }
+      lane.polls.erase(lane.polls.begin(), keep_from(lane.polls));
+      blocked_calls_ += lane.polls.size();
     }
     std::erase_if(blocked_, [](const auto& entry) {
-      return std::all_of(entry.second.begin(), entry.second.end(),
-                         [](const Blocked& one) { return one.calls.empty(); });
+      const Lane& lane = entry.second;
+      return lane.polls.empty() && std::all_of(lane.intervals.begin(), lane.intervals.end(),
+                                               [](const Blocked& one) { return one.calls.empty(); });
     });
   };
-  drop([oldest](std::deque<Call>& calls) {
-    return std::find_if(calls.begin(), calls.end(), [oldest](const Call& call) { return call.end > oldest; });
+  drop([oldest](auto& entries) {
+    return std::find_if(entries.begin(), entries.end(), [oldest](const auto& one) { return end_of(one) > oldest; });
   });
-  if (blocked_calls_ > kMaxBlockedInAll / 2 || blocked_.size() > kMaxLanes / 2) {
-    drop([](std::deque<Call>& calls) {
-      return calls.begin() + static_cast<std::ptrdiff_t>(calls.size() - calls.size() / 2);
+  const auto is_full = [this] { return blocked_calls_ > kMaxBlockedInAll / 2 || blocked_.size() > kMaxLanes / 2; };
+  if (is_full()) {
+    for (auto& [thread, lane] : blocked_) {
+      if (!lane.feeds) {
+        lane.intervals.at(static_cast<size_t>(Did::compute)).calls.clear();
+      }
+    }
+    drop([](auto& entries) { return entries.begin(); });  // counts what is left
+  }
+  if (is_full()) {
+    drop([](auto& entries) {
+      return entries.begin() + static_cast<std::ptrdiff_t>(entries.size() - entries.size() / 2);
     });
   }
 }
@@ -168,6 +204,9 @@ void Occupancy::sweep(Device device, DeviceState& state, uint64_t until) {
   }
   state.pending.erase(state.pending.begin(), rest);
   run_until(state, until);
+  if (!state.sampled.empty() && slice(until) > state.sampled.first_slice()) {
+    settle(device, state.sampled, (slice(until) - state.sampled.first_slice()) * interval_ns_ > kLongestHoldNs);
+  }
 }
 
 void Occupancy::run_until(DeviceState& state, uint64_t until) {
@@ -249,18 +288,56 @@ void Occupancy::charge_idle(Device device, uint64_t begin, const Interval& next)
   const auto found = blocked_.find(next.thread);
   if (found == blocked_.end()) {
     add_idle(device, next.otherwise, begin, next.start);
-  } else if (windows_.recorded(begin, next.start) < sampled_gap_ns_) {
+    return;
+  }
+  found->second.feeds = true;
+  if (windows_.recorded(begin, next.start) < sampled_gap_ns_) {
     charge_lane(device, found->second, Did::work_in_call, Did::call, begin, next.start, next.otherwise);
   } else {
     charge_lane(device, found->second, Did::work_in_call, Did::off_cpu, begin, next.start, next.otherwise);
   }
 }
 
+void Occupancy::charge_sampled(Device device, Lane& lane, uint64_t begin, uint64_t end, Work otherwise) {
+  const auto first = std::upper_bound(lane.polls.begin(), lane.polls.end(), begin,
+                                      [](uint64_t time, const Poll& poll) { return time < poll.at; });
+  // Polls of other threads must not explain the time of a thread that is not polled, or not yet.
+  if (first == lane.polls.begin() || begin - std::prev(first)->at > kLongestPoll * sampled_gap_ns_) {
+    add_idle(device, otherwise, begin, end);
+    return;
+  }
+  SampledIdle& sampled = devices_[device].sampled;
+  if (!sampled.empty() && slice(begin) > sampled.first_slice()) {
+    settle(device, sampled, false);
+  }
+  auto poll = first;
+  for (; poll != lane.polls.end() && poll->at <= end; ++poll) {
+    poll->is_runnable ? sampled.add_runnable(poll->cause) : sampled.add_blocked(poll->cause);
+  }
+  // A wait counts when it has ended, so the poll after the gap shows it, too. A poll that follows two gaps counts once.
+  const auto last = poll == lane.polls.end() ? std::prev(poll) : poll;
+  uint64_t& waited_ns = lane.waited_ns[device];
+  waited_ns = std::max(waited_ns, std::prev(first)->waited_ns);
+  sampled.add_waited(last->waited_ns - std::min(waited_ns, last->waited_ns));
+  waited_ns = last->waited_ns;
+  Blocked& samples = lane.intervals.at(static_cast<size_t>(Did::compute));
+  for (size_t i = first_after(samples, begin); i < samples.calls.size() && samples.calls[i].end <= end; ++i) {
+    sampled.add_sample(samples.calls[i].work, samples.calls[i].end - samples.calls[i].start);
+  }
+  for_each_slice(begin, end, [&](uint64_t in, uint64_t ns) { sampled.add_time(in, otherwise, ns); });
+}
+
+void Occupancy::settle(Device device, SampledIdle& sampled, bool at_once) {
+  sampled.settle(at_once, [&](uint64_t in, Work work, uint64_t ns) { idle_[{in, work, device}] += ns; });
+}
+
 // Charges the time to the intervals of the kind `did`, and the rest of it to the kinds that follow.
 void Occupancy::charge_lane(Device device, Lane& lane, Did did, Did last, uint64_t begin, uint64_t end,
                             Work otherwise) {
   const auto charge_rest = [&](uint64_t from, uint64_t to) {
-    if (did == last || from == to) {
+    if (from < to && did == last && last == Did::call) {
+      charge_sampled(device, lane, from, to, otherwise);
+    } else if (did == last || from == to) {
       add_idle(device, otherwise, from, to);
     } else {
       const bool skips_samples = did == Did::work_in_call && last == Did::call;
@@ -269,7 +346,7 @@ void Occupancy::charge_lane(Device device, Lane& lane, Did did, Did last, uint64
     }
   };
   uint64_t at = begin;
-  Blocked& blocked = lane.at(static_cast<size_t>(did));
+  Blocked& blocked = lane.intervals.at(static_cast<size_t>(did));
   for (size_t i = first_after(blocked, begin); i < blocked.calls.size() && blocked.calls[i].start < end; ++i) {
     const Call& call = blocked.calls[i];
     if (call.start > at) {
@@ -293,20 +370,26 @@ void Occupancy::charge_lane(Device device, Lane& lane, Did did, Did last, uint64
   charge_rest(at, end);
 }
 
-void Occupancy::add_idle(Device device, Work work, uint64_t begin, uint64_t end) {
+template <typename Use>
+void Occupancy::for_each_slice(uint64_t begin, uint64_t end, Use use) const {
   while (begin < end) {
     const uint64_t until = end_of_slice(begin, end);
     if (const uint64_t ns = windows_.recorded(begin, until); ns != 0) {
-      idle_[{slice(begin), work, device}] += ns;
+      use(slice(begin), ns);
     }
     begin = until;
   }
+}
+
+void Occupancy::add_idle(Device device, Work work, uint64_t begin, uint64_t end) {
+  for_each_slice(begin, end, [&](uint64_t in, uint64_t ns) { idle_[{in, work, device}] += ns; });
 }
 
 void Occupancy::finish() {
   const uint64_t end = windows_.is_open() ? start_ns_ : std::max(start_ns_, windows_.end());
   for (auto& [device, state] : devices_) {
     sweep(device, state, UINT64_MAX);
+    settle(device, state.sampled, true);
     add_idle(device, 0, state.swept_to, end);
     state.swept_to = std::max(state.swept_to, end);
   }
@@ -318,6 +401,23 @@ size_t Occupancy::pending() const {
     count += state.pending.size() + state.running.size();
   }
   return count;
+}
+
+SampledIdle::Totals Occupancy::sampled() const {
+  SampledIdle::Totals all;
+  for (const auto& [device, state] : devices_) {
+    all.ns += state.sampled.totals().ns;
+    all.polls += state.sampled.totals().polls;
+  }
+  return all;
+}
+
+uint64_t Occupancy::idle_known_until(uint64_t watermark) const {
+  for (const auto& [device, state] : devices_) {
+    watermark =
+        state.sampled.empty() ? watermark : std::min(watermark, start_ns_ + state.sampled.first_slice() * interval_ns_);
+  }
+  return watermark;
 }
 
 Occupancy::Shares Occupancy::take_shares() {

@@ -2,9 +2,10 @@
 // records arrive late and out of order. Removes work that has been swept. At each nanosecond inside a recording window,
 // the running work that started first gets the busy time, and all running work gets equal parts as exclusive time. Time
 // without running work is idle time. It is charged to what the thread that launched the next work did: to its blocking
-// calls, and with CPU samples also to its computing and to other times in which it did not compute. The rest is charged
-// to the next work, or to add()'s `otherwise`. All time counts in the slice in which it passed, except that one
-// piece of time longer than a million slices counts in the slice in which it begins.
+// calls, and with CPU samples also to its computing and to other times in which it did not compute. In short gaps,
+// polls and samples apportion the time outside of calls (sampled_idle.h). The rest is charged to the next work, or to
+// add()'s `otherwise`. All time counts in the slice in which it passed, except that one piece of time longer than a
+// million slices counts in the slice in which it begins.
 #pragma once
 
 #include <array>
@@ -18,6 +19,7 @@
 
 #include "base/recent_map.h"
 #include "record/join/context/windows.h"
+#include "record/join/sums/sampled_idle.h"
 
 namespace gpuprof::record {
 
@@ -28,8 +30,8 @@ class Occupancy {
   using Device = uint32_t;
   using Thread = uint64_t;  // 0: unknown
 
-  // `windows` must outlive this object. In gaps with less recorded time than `sampled_gap_ns`, only calls explain idle
-  // time.
+  // `windows` must outlive this object. Gaps with less recorded time than `sampled_gap_ns` are short: in them, only the
+  // moments of samples and polls count, not the time that these stand for.
   Occupancy(const Windows& windows, uint64_t start_ns, uint64_t interval_ns, uint64_t sampled_gap_ns = 0)
       : windows_(windows), start_ns_(start_ns), interval_ns_(interval_ns), sampled_gap_ns_(sampled_gap_ns) {}
 
@@ -42,6 +44,16 @@ class Occupancy {
   // Idle time in this interval belongs to `work`, if the thread launches the next work: at most `limit` ns of it.
   void blocked(Thread thread, Work work, uint64_t start, uint64_t end, Did did = Did::call,
                uint64_t limit = UINT64_MAX);
+
+  // What a poll found at one moment. `waited_ns`: how long the thread has waited for a processor since it started.
+  struct Poll {
+    uint64_t at = 0;
+    Work cause = 0;            // why it was blocked, or if it was runnable: what gets its waits for a processor
+    bool is_runnable = false;  // it was on a CPU, or waited for one
+    uint64_t waited_ns = 0;
+  };
+  // Polls of a thread must come in order of time.
+  void polled(Thread thread, const Poll& poll);
 
   // Sweeps up to `watermark`. If work that starts before `watermark` is added later, its time counts as late.
   void advance(uint64_t watermark);
@@ -70,6 +82,10 @@ class Occupancy {
   // at once.
   [[nodiscard]] uint64_t late_ns() const { return late_ns_; }
   [[nodiscard]] size_t pending() const;
+  // Returns the idle time that polls apportioned, and their number.
+  [[nodiscard]] SampledIdle::Totals sampled() const;
+  // Returns the end of the time whose idle time is final, if advance() has swept up to `watermark`.
+  [[nodiscard]] uint64_t idle_known_until(uint64_t watermark) const;
   // Returns how long a device had no work after its first work, at most: in gaps that ended since the last call, and in
   // those that last until `watermark`.
   uint64_t take_longest_gap(uint64_t watermark);
@@ -97,7 +113,14 @@ class Occupancy {
     size_t next = 0;                                     // result of the last search for a call
     std::map<std::pair<Device, Work>, Charged> charged;  // for the last call of each work
   };
-  using Lane = std::array<Blocked, 4>;  // the intervals of a thread, indexed by Did
+  struct Lane {
+    std::array<Blocked, 4> intervals;  // indexed by Did
+    std::deque<Poll> polls;
+    bool feeds = false;                    // the thread has launched work
+    std::map<Device, uint64_t> waited_ns;  // how much of Poll::waited_ns the device has taken
+  };
+  static uint64_t end_of(const Call& call) { return call.end; }
+  static uint64_t end_of(const Poll& poll) { return poll.at; }
   struct DeviceState {
     std::vector<Interval> pending;
     // `pending` is a sequence of runs in order of start time, because each ring delivers its records in order. These
@@ -105,6 +128,7 @@ class Occupancy {
     std::vector<size_t> runs;
     std::vector<Running> running;
     uint64_t swept_to = 0;  // all time before this has been charged
+    SampledIdle sampled;
   };
   struct SliceWorkHash {
     size_t operator()(const SliceWork& key) const;
@@ -125,6 +149,12 @@ class Occupancy {
   void charge_idle(Device device, uint64_t begin, const Interval& next);
   // Charges the time to the intervals of the kinds from `did` to `last`.
   void charge_lane(Device device, Lane& lane, Did did, Did last, uint64_t begin, uint64_t end, Work otherwise);
+  // Charges time of a short gap by the thread's polls and samples in it.
+  void charge_sampled(Device device, Lane& lane, uint64_t begin, uint64_t end, Work otherwise);
+  void settle(Device device, SampledIdle& sampled, bool at_once);
+  // Calls `use` with each slice and its recorded time.
+  template <typename Use>
+  void for_each_slice(uint64_t begin, uint64_t end, Use use) const;
   void add_idle(Device device, Work work, uint64_t begin, uint64_t end);
   [[nodiscard]] uint64_t slice(uint64_t at) const { return at <= start_ns_ ? 0 : (at - start_ns_) / interval_ns_; }
 

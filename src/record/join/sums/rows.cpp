@@ -34,7 +34,7 @@ std::optional<Occupancy::Did> what_thread_did(profile::Op op) {
 
 // A sample stands for the time since the sample before, and a polled state for the time between two polls. They say
 // what the thread did in all of this time, but not when. If a gap has fewer samples than this, most of them stand for
-// time outside of it, so they would give it a false cause.
+// time outside of it, so they would give it a false cause. In such a gap, only their moments count.
 constexpr uint64_t kSamplesInGap = 5;
 
 uint64_t sampled_gap_ns(uint64_t cpu_period_ns) {
@@ -138,6 +138,12 @@ void Rows::share_time(const WorkEvent& event, const WorkKey& key, profile::WorkI
   }
 }
 
+void Rows::add_poll(uint32_t pid, uint32_t tid, const Occupancy::Poll& poll) {
+  if (!join_.memory().is_full()) {
+    occupancy_.polled(thread_key(pid, tid), poll);
+  }
+}
+
 // Returns what gets the idle time before the work that CPU samples do not explain. Without CPU samples, the work itself
 // gets it.
 profile::WorkId Rows::unexplained(const WorkKey& key) {
@@ -191,6 +197,7 @@ void Rows::take_new(Batch& batch) {
     batch.idle.push_back({key.slice, profile::DeviceId{key.device}, profile::WorkId{key.work}, ns});
   }
   batch.swept_ns = swept_ns_ < join_.options.start_ns ? 0 : swept_ns_;
+  batch.idle_until_ns = occupancy_.idle_known_until(batch.swept_ns);
   batch_slice_ = join_.slice_of(join_.options.clock());
   batch.works = std::exchange(new_works_, {});
   batch.rows.assign(std::make_move_iterator(rows_.begin()), std::make_move_iterator(rows_.end()));

@@ -31,6 +31,8 @@ class Rows {
   void add(const WorkEvent& event, const WorkKey& key, profile::WorkId work, uint32_t pid, uint64_t call_ns);
   void add_launch(profile::WorkId work, uint64_t ns) { ++row(ns, work).count; }
 
+  void add_poll(uint32_t pid, uint32_t tid, const Occupancy::Poll& poll);
+
   // Call it after each poll iteration.
   void end_iteration();
   // Apportions device time up to some seconds ago, but only up to the oldest launch whose work has not arrived.
@@ -44,6 +46,7 @@ class Rows {
   [[nodiscard]] size_t waiting() const { return rows_.size() + latencies_.size() + events_.size(); }
   // Returns the GPU time that was not apportioned, because records came too late (see Occupancy) or have times in the
   // future.
+  [[nodiscard]] SampledIdle::Totals sampled_idle() const { return occupancy_.sampled(); }
   [[nodiscard]] uint64_t late_ns() const { return occupancy_.late_ns() + ahead_ns_; }
 
  private:

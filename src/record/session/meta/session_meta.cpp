@@ -157,6 +157,13 @@ void add_overhead_meta(Correlator& correlator, const SessionOptions& options, co
   if (const uint64_t late = correlator.late_ns(); late != 0) {
     correlator.add_meta("sweep.late_ns", std::to_string(late));
   }
+  if (const SampledIdle::Totals sampled = correlator.sampled_idle(); sampled.polls != 0) {
+    correlator.add_meta("idle.polled_ns", std::to_string(sampled.ns));
+    correlator.add_meta("idle.polls", std::to_string(sampled.polls));
+  }
+  if (const uint64_t skipped = correlator.skipped_polls(); skipped != 0) {
+    correlator.add_meta("idle.skipped_polls", std::to_string(skipped));
+  }
 }
 
 }  // namespace gpuprof::record

@@ -3,19 +3,26 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <optional>
 #include <semaphore>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "catch.h"
 
 namespace {
 
 using gpuprof::record::blocked_reason;
 using gpuprof::record::OffCpu;
+using gpuprof::record::poll_thread;
+using gpuprof::record::thread_folder;
+using gpuprof::record::ThreadId;
 using gpuprof::record::ThreadPoll;
+using gpuprof::record::ThreadPolls;
 using gpuprof::record::ThreadStates;
 
 std::string split(const ThreadPoll& before, const ThreadPoll& now) {
@@ -45,10 +52,10 @@ class WaitingThread {
   }
   WaitingThread(const WaitingThread&) = delete;
   WaitingThread& operator=(const WaitingThread&) = delete;
-  [[nodiscard]] ThreadStates::Id id() const { return id_; }
+  [[nodiscard]] ThreadId id() const { return id_; }
 
  private:
-  ThreadStates::Id id_;
+  ThreadId id_;
   std::binary_semaphore started_{0};
   std::binary_semaphore end_{0};
   std::thread thread_;
@@ -57,7 +64,17 @@ class WaitingThread {
 // Returns the time for which a poll finds threads that do not compute.
 uint64_t polled_ns(ThreadStates& states, uint64_t now_ns, uint64_t since_ns = 0) {
   uint64_t ns = 0;
-  states.poll(now_ns, since_ns, [&](const auto&, const auto&, const OffCpu& time) { ns += time.ns; });
+  for (const ThreadId& id : states.ids()) {
+    std::optional<ThreadPoll> poll = poll_thread(thread_folder(id), gpuprof::monotonic_ns);
+    if (poll) {
+      poll->time_ns = now_ns;
+    }
+    states.on_poll({id, poll}, since_ns, [&](const ThreadStates::Thread& thread, const ThreadPoll& now) {
+      if (thread.last.time_ns != 0) {
+        gpuprof::record::split_off_cpu(thread.last, now, [&](const OffCpu& time) { ns += time.ns; });
+      }
+    });
+  }
   return ns;
 }
 
@@ -117,6 +134,38 @@ TEST_CASE("the number of polled threads has a limit, until some of them have end
   }
   CHECK_FALSE(polls_waiting(all, 17));
   CHECK(polls_waiting(all, 17));
+}
+
+TEST_CASE("threads are polled at irregular times until they are not wanted, or have ended") {
+  std::optional<WaitingThread> waiting(std::in_place);
+  ThreadPolls polls(2'000'000, gpuprof::monotonic_ns);
+  const auto polls_of = [&](int milliseconds) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    return polls.take();
+  };
+  CHECK(polls_of(20).empty());
+  polls.set({waiting->id()});
+  const auto found = polls_of(400);
+  REQUIRE(found.size() > 20);
+  std::vector<uint64_t> pauses;
+  for (size_t i = 1; i < found.size(); ++i) {
+    REQUIRE(found[i].id == waiting->id());
+    REQUIRE(found[i].poll);
+    CHECK(found[i].poll->blocked == "waits: futex");
+    pauses.push_back(found[i].poll->time_ns - found[i - 1].poll->time_ns);
+  }
+  CHECK(*std::max_element(pauses.begin(), pauses.end()) > *std::min_element(pauses.begin(), pauses.end()) + 500'000);
+  polls.set({});
+  polls_of(50);
+  CHECK(polls_of(50).empty());
+  polls.set({waiting->id()});
+  const ThreadId id = waiting->id();
+  waiting.reset();
+  polls_of(50);
+  const auto ended = polls_of(100);
+  REQUIRE_FALSE(ended.empty());
+  CHECK(ended.back().id == id);
+  CHECK_FALSE(ended.back().poll);
 }
 
 TEST_CASE("the time between two polls at a thread is split by its times and states") {

@@ -281,6 +281,23 @@ TEST_CASE("threads that start and end all day do not block the calls of later th
   REQUIRE(sums.idle.at({1, 6}) == 60);
 }
 
+TEST_CASE("samples of threads that never launch do not push out those of a thread that does") {
+  constexpr uint64_t kGap = 1'000;
+  Recorded occupancy(0, 1'000'000'000, kGap);
+  occupancy.windows.open(0);
+  occupancy.add(1, 7, 1, 0, 100);
+  for (uint64_t i = 1; i < 50; ++i) {
+    occupancy.polled(1, {i * 1000, 4, true, 0});
+    occupancy.blocked(1, 6, (i - 1) * 1000 + 100, i * 1000, Occupancy::Did::compute);
+  }
+  for (uint64_t i = 0; i < 1'200'000; ++i) {
+    occupancy.blocked(2 + i % 100, 5, 50'000 + i, 50'001 + i, Occupancy::Did::compute);
+  }
+  occupancy.add(1, 7, 1, 50'000, 60'000, 9);
+  const Sums sums = finish_occupancy(occupancy, 60'000);
+  REQUIRE(sums.idle.at({1, 6}) > 40'000);
+}
+
 TEST_CASE("more concurrent work than a device can run is late, and the sums stay exact") {
   Recorded occupancy(0, 1'000'000'000);
   occupancy.windows.open(0);

@@ -1,0 +1,211 @@
+#include "record/join/thread_polls.h"
+
+#include <dirent.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <utility>
+
+#include "base/files/file.h"
+
+namespace gpuprof::record {
+namespace {
+
+constexpr size_t kMostBytes = 4096;
+
+// A round must not take more than this part of the time, whatever the number of threads.
+constexpr uint64_t kRestsPerRound = 9;
+
+// How many results may wait for the recorder's main thread. It takes them at least 50 times a second.
+constexpr size_t kMostResults = 100'000;
+
+// Returns the name of what a thread waits for in this system call.
+std::string_view wait_of(long number, bool on_disk) {
+  switch (number) {
+    case SYS_futex:
+      return "waits: futex";
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+      return "sleeps";
+    case SYS_poll:
+    case SYS_ppoll:
+    case SYS_select:
+    case SYS_pselect6:
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait:
+      return "waits: poll";
+    case SYS_read:
+    case SYS_pread64:
+    case SYS_readv:
+    case SYS_write:
+    case SYS_pwrite64:
+    case SYS_writev:
+    case SYS_fsync:
+    case SYS_fdatasync:
+    case SYS_openat:
+      return on_disk ? "disk" : "waits: read or write";
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_sendto:
+    case SYS_sendmsg:
+    case SYS_accept4:
+    case SYS_connect:
+      return "waits: socket";
+    case SYS_wait4:
+    case SYS_waitid:
+      return "waits: child";
+    case SYS_ioctl:
+      return "waits: ioctl";
+    default:
+      return on_disk ? "disk" : "waits: another system call";
+  }
+}
+
+// Returns the last number in the line "NSpid:" of a file "status": the id in the innermost namespace. `depth`: in how
+// many namespaces the thread has an id.
+uint64_t innermost_id(const std::string& status, size_t& depth) {
+  constexpr std::string_view kLine = "\nNSpid:";
+  depth = 0;
+  uint64_t id = 0;
+  const size_t line = status.find(kLine);
+  if (line == std::string::npos) {
+    return 0;
+  }
+  const char* at = status.c_str() + line + kLine.size();
+  while (*at == '\t') {
+    char* end = nullptr;
+    id = std::strtoul(at + 1, &end, 10);
+    at = end;
+    ++depth;
+  }
+  return id;
+}
+
+}  // namespace
+
+std::string_view blocked_reason(std::string_view stat, std::string_view syscall) {
+  const size_t name_end = stat.rfind(") ");  // the name may hold any byte
+  const char state = name_end == std::string_view::npos || name_end + 2 >= stat.size() ? 'R' : stat[name_end + 2];
+  if (state == 'T' || state == 't') {
+    return "stopped";
+  }
+  if (state != 'S' && state != 'D') {
+    return {};
+  }
+  if (syscall.empty()) {
+    return state == 'D' ? "disk" : "waits";
+  }
+  if (syscall.starts_with("running")) {
+    return {};  // it woke up between the two reads
+  }
+  if (syscall.starts_with("-1")) {
+    return "page fault";  // blocked outside of a system call
+  }
+  return wait_of(std::strtol(std::string(syscall).c_str(), nullptr, 10), state == 'D');
+}
+
+std::string thread_folder(const ThreadId& id) {
+  const std::string threads = "/proc/" + std::to_string(id.pid) + "/task/";
+  size_t depth = 0;
+  innermost_id(read_text("/proc/" + std::to_string(id.pid) + "/status", kMostBytes), depth);
+  if (depth <= 1) {
+    return threads + std::to_string(id.tid) + "/";
+  }
+  const std::unique_ptr<DIR, int (*)(DIR*)> list(opendir(threads.c_str()), closedir);
+  while (const dirent* entry = list == nullptr ? nullptr : readdir(list.get())) {
+    std::string folder = threads + entry->d_name + "/";
+    if (entry->d_name[0] != '.' && innermost_id(read_text(folder + "status", kMostBytes), depth) == id.tid) {
+      return folder;
+    }
+  }
+  return {};
+}
+
+std::optional<ThreadPoll> poll_thread(const std::string& folder, uint64_t (*clock)()) {
+  ThreadPoll poll;
+  const std::string times = read_text(folder + "schedstat", kMostBytes);
+  if (std::sscanf(times.c_str(), "%lu %lu", &poll.ran_ns, &poll.waited_ns) != 2) {
+    return std::nullopt;
+  }
+  const uint64_t before_ns = clock();
+  const std::string state = read_text(folder + "stat", kMostBytes);
+  poll.time_ns = before_ns + (clock() - before_ns) / 2;
+  poll.blocked = blocked_reason(state, read_text(folder + "syscall", kMostBytes));
+  return poll;
+}
+
+ThreadPolls::~ThreadPolls() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+void ThreadPolls::set(std::vector<ThreadId> threads) {
+  const bool starts = !threads.empty() && !thread_.joinable();
+  {
+    const std::lock_guard lock(mutex_);
+    threads_ = std::move(threads);
+    is_new_ = true;
+  }
+  changed_.notify_all();
+  if (starts) {
+    thread_ = std::thread([this] { loop(); });
+  }
+}
+
+std::vector<ThreadPolls::Result> ThreadPolls::take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(results_, {});
+}
+
+uint64_t ThreadPolls::skipped() {
+  const std::lock_guard lock(mutex_);
+  return skipped_;
+}
+
+void ThreadPolls::loop() {
+  std::mt19937_64 random(clock_());
+  std::uniform_int_distribution<uint64_t> pause(period_ns_ / 2, period_ns_ + period_ns_ / 2);
+  std::map<ThreadId, std::string> folders;
+  uint64_t rest_ns = 0;
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    changed_.wait_for(lock, std::chrono::nanoseconds(std::max(pause(random), rest_ns)), [this] { return stop_; });
+    if (threads_.empty()) {
+      rest_ns = 0;
+      changed_.wait(lock, [this] { return stop_ || !threads_.empty(); });
+      continue;
+    }
+    if (std::exchange(is_new_, false)) {
+      std::map<ThreadId, std::string> known = std::exchange(folders, {});
+      for (const ThreadId& id : threads_) {
+        folders.emplace(id, std::move(known[id]));
+      }
+    }
+    lock.unlock();
+    const uint64_t begin_ns = clock_();
+    std::vector<Result> results;
+    for (auto& [id, folder] : folders) {
+      folder = folder.empty() ? thread_folder(id) : std::move(folder);
+      results.push_back({id, folder.empty() ? std::nullopt : poll_thread(folder, clock_)});
+    }
+    rest_ns = (clock_() - begin_ns) * kRestsPerRound;
+    lock.lock();
+    skipped_ += rest_ns / (period_ns_ + period_ns_ / 2);
+    if (results_.size() + results.size() <= kMostResults) {
+      results_.insert(results_.end(), results.begin(), results.end());
+    }
+  }
+}
+
+}  // namespace gpuprof::record
