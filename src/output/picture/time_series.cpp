@@ -59,7 +59,7 @@ struct Map {
   // Work may end after the recorded time. A cell with such work is drawn.
   [[nodiscard]] bool not_recorded(size_t cell) const { return weight(cell) == 0 && recorded_ns(cell) == 0; }
   [[nodiscard]] const char* not_recorded_text() const {
-    return series.by_window_start ? "no window began" : "not recorded";
+    return series.by_window_start ? "no window began" : options.is_subset ? "not recorded or left out" : "not recorded";
   }
   [[nodiscard]] std::string exact(uint64_t value) const { return exact_text(value, options.kind, options.names); }
   [[nodiscard]] std::string total() const { return "Total: " + exact(raw_weight(series.total, options.kind)); }
