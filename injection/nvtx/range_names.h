@@ -41,7 +41,7 @@ RangeText text_of(RangeLabel label);
 bool is_renamed(RangeLabel label);
 RangeText domain_of(RangeLabel label);
 
-// Returns the range outside of which nothing is recorded, also before there is a connection. Null: all is recorded.
+// Returns the range to which the recording is limited, also before there is a connection. Null: it is not limited.
 const char* wanted_range();
 
 // Returns whether a label matches `wanted`, which is "NAME" (any domain) or "NAME@DOMAIN" (an empty DOMAIN is the

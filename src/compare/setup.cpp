@@ -49,7 +49,7 @@ std::vector<std::string> recording_differences(std::span<const RunFacts* const> 
   if (const auto [with, without] = differ([](const RunFacts& run) { return run.info.is_estimate(); });
       with != nullptr) {
     differences.push_back(escaped(with->file) + " was recorded only in windows (--max-overhead) and " +
-                          escaped(without->file) + " completely, and estimates vary more than times");
+                          escaped(without->file) + " without that option, and estimates vary more than times");
   }
   const auto add_if_different = [&](std::string (*limit_of)(const analyze::Meta&), const char* all_work) {
     const auto limit = [&](const RunFacts* run) { return limit_of(run->info.meta); };
@@ -71,10 +71,10 @@ std::vector<std::string> recording_differences(std::span<const RunFacts* const> 
     const std::string window = analyze::recording_window(run->info.meta);
     return window.starts_with("-p") || window.find("--duration") != std::string::npos;
   };
-  if (const auto [part, complete] = differ(is_window); part != nullptr) {
+  if (const auto [part, other] = differ(is_window); part != nullptr) {
     differences.push_back(escaped(part->file) + " is only a part of a program's run (" +
-                          analyze::recording_window(part->info.meta) + ") and " + escaped(complete->file) +
-                          " a complete run");
+                          analyze::recording_window(part->info.meta) + ") and " + escaped(other->file) +
+                          " was recorded without such a limit");
   } else if (std::all_of(runs.begin(), runs.end(), has_chosen_end) && !runs.empty()) {
     const auto [shortest, longest] = std::minmax_element(
         runs.begin(), runs.end(), [](const RunFacts* a, const RunFacts* b) { return a->window_ns < b->window_ns; });

@@ -30,9 +30,9 @@ bool fits(const SliceSums& sums, uint64_t cell_slices, size_t cells, uint64_t in
          !__builtin_mul_overflow(end, interval_ns, &end);
 }
 
-// Returns the selected time, within the time slices of which the profile is a subset. Returns nullopt if the WINDOW
-// lines do not say what was recorded: the profile is cut short, is a subset of slices that are not one interval, or has
-// processes with --max-overhead beside others.
+// Returns the selected time. If the profile is a subset by time slices, returns the part of it in these slices. Returns
+// nullopt if the WINDOW lines do not say what was recorded. This is so if the profile is cut short, if it has several
+// intervals of another profile, or if only some of its processes have windows of --max-overhead.
 std::optional<TimeWindow> described_time(const Aggregate& rows) {
   const auto& meta = rows.info.meta;
   TimeWindow time = rows.selected_window().value_or(TimeWindow{});

@@ -452,6 +452,7 @@ class Flame : public Command {
     options.subtitle = command == rows.info.meta.end() ? std::string() : command->second;
     options.facts = output::recorded_text(rows.info);
     options.range = analyze::named_recordings(rows.info.meta) > 1 ? "" : analyze::recorded_range(rows.info.meta);
+    options.is_subset = !analyze::part_text(rows.info.meta).empty();
     options.notice = output::notice_text(rows.info);
     options.kind = weight.kind;
     options.names = names(rows.info);

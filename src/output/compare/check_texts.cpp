@@ -198,8 +198,8 @@ std::vector<std::string> basis_lines(const Judgement& judgement) {
     const double least = std::min(judgement.minimum_detectable_percent, total.minimum_detectable_percent);
     lines.push_back(
         "Noise: a kernel's time differs by " + plain_percent(judgement.noise_percent) +
-        " between runs (median). These runs show a slowdown with a probability of 80% if it is " +
-        plain_percent(judgement.minimum_detectable_percent) + " of a kernel, or " +
+        " between runs (median). Slowdowns that show with a probability of 80%: " +
+        plain_percent(judgement.minimum_detectable_percent) + " of a kernel, " +
         plain_percent(total.minimum_detectable_percent) + " of the total." +
         (least < judgement.material_percent
              ? " Slowdowns up to " + plain_percent(judgement.material_percent) + " are ignored (--material)."

@@ -29,10 +29,10 @@ constexpr int kRowLabelPx = 64;  // space for the labels of rows, left of the co
 constexpr int kAxisPx = 22;
 constexpr double kTickPx = 90;              // minimum distance between the labels of ticks
 constexpr double kGapFromPx = 5;            // cells of this size or larger have a gap of one pixel between them
-constexpr const char* kNotRecorded = "hx";  // style of the cells of which nothing was recorded
+constexpr const char* kNotRecorded = "hx";  // style of cells without recorded time
 constexpr double kSeriesKeyAdvance = 7;     // width in px of a character of legend text
 
-// The pattern that fills cells of which nothing was recorded.
+// The pattern that fills cells without recorded time.
 constexpr const char* kHatch =
     "<defs><pattern id=\"gp-hatch\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" "
     "patternTransform=\"rotate(45)\"><path d=\"M0 0V5\"/></pattern></defs>\n";
@@ -59,7 +59,7 @@ struct Map {
   // Work may end after the recorded time. A cell with such work is drawn.
   [[nodiscard]] bool not_recorded(size_t cell) const { return weight(cell) == 0 && recorded_ns(cell) == 0; }
   [[nodiscard]] const char* not_recorded_text() const {
-    return series.by_window_start ? "no window began" : "not recorded";
+    return series.by_window_start ? "no window began" : options.is_subset ? "not recorded or left out" : "not recorded";
   }
   [[nodiscard]] std::string exact(uint64_t value) const { return exact_text(value, options.kind, options.names); }
   [[nodiscard]] std::string total() const { return "Total: " + exact(raw_weight(series.total, options.kind)); }

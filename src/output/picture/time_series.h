@@ -16,10 +16,11 @@ constexpr size_t kMostHeatCells = 7'200;
 
 struct HeatMapOptions {
   std::string title = "GPU time over time";
-  std::string subtitle;  // for example the command
-  std::string facts;     // where and when the profile was recorded; empty if unknown
-  std::string range;     // the NVTX range outside of which nothing was recorded; empty if all work was
-  std::string notice;    // which data are missing; empty if nothing is missing
+  std::string subtitle;    // for example the command
+  std::string facts;       // where and when the profile was recorded; empty if unknown
+  std::string range;       // the option that limited the recording to an NVTX range; empty if nothing did
+  bool is_subset = false;  // the profile is a subset of another, so it may lack time that was recorded
+  std::string notice;      // which data are missing; empty if nothing is missing
   WeightKind kind = WeightKind::time;
   WeightNames names;
   // The map shows a command for the selected time range: `command`, then --from and --to, then `command_options`.

@@ -51,13 +51,13 @@ void print_estimate(const ProfileInfo& info, Page& page) {
 // Prints that the recording covers only a window of the run, or that the profile is only a subset of a recording.
 void print_part(const ProfileInfo& info, Page& page) {
   if (const std::string text = analyze::recorded_part_text(info.meta); !text.empty()) {
-    page.fact("recorded", shown_ends(text));
+    page.long_fact("recorded", shown_ends(text));
   }
   if (const std::string part = analyze::part_text(info.meta); !part.empty()) {
-    page.fact("part", shown_name(shown_ends(part)));
+    page.long_fact("part", shown_name(shown_ends(part)));
   }
   if (const std::string text = meta_text(info, std::string(analyze::kLeftOutKey)); !text.empty()) {
-    page.fact("left out", "records without the fields that `filter` tested: " + text);
+    page.long_fact("left out", "records without the fields that `filter` tested: " + text);
   }
 }
 

@@ -73,6 +73,28 @@ void Page::fact(std::string_view word, const std::string& text) {
   line(cut_middle(out + text, options_.full ? std::string::npos : std::max(width(), kLeastPageName)));
 }
 
+void Page::long_fact(std::string_view word, const std::string& text) {
+  constexpr size_t kMostLines = 5;
+  const size_t room = std::max(width(), kLeastPageName) - kFactWord;
+  std::string out(word);
+  out.append(word.size() < kFactWord ? kFactWord - word.size() : 0, ' ');
+  size_t used = 0;  // columns of the line after the first word
+  const std::string shown = options_.full ? text : cut_middle(text, kMostLines * room);
+  for (size_t at = 0; at < shown.size();) {
+    const size_t end = std::min(shown.find(' ', at), shown.size());
+    const std::string_view next = std::string_view(shown).substr(at, end - at);
+    if (used > 0 && used + 1 + utf8_length(next) > room && !options_.full) {
+      line(out);
+      out.assign(kFactWord, ' ');
+      used = 0;
+    }
+    out.append(used > 0 ? " " : "").append(next);
+    used += (used > 0 ? 1 : 0) + utf8_length(next);
+    at = end + 1;
+  }
+  line(out);
+}
+
 void Page::title(std::string_view text, size_t shown, size_t found) {
   std::string& out = stream_.text();
   out.append("\n").append(options_.colors ? kBold : "").append(text).append(options_.colors ? kPlain : "");

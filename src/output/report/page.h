@@ -51,6 +51,8 @@ class Page {
 
   // Writes a line such as "host     node1, 2026-11-23". The first word makes the fact easy to find.
   void fact(std::string_view word, const std::string& text);
+  // Like fact(), but continues on further lines, so that no word of the text is cut. Only very long texts are.
+  void long_fact(std::string_view word, const std::string& text);
   // Writes an empty line and a title. If not all lines are shown, the title has both numbers: "Top kernels (5 of 34)".
   void title(std::string_view text, size_t shown, size_t found);
   void line(const std::string& text);

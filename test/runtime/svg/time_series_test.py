@@ -238,6 +238,9 @@ class TimeSeries(unittest.TestCase):
         self.open("ranged.svg")
         self.assertEqual(self.browser.script(keys)[0], "0 ns inside the range")
         self.assertIn("Work outside of --nvtx-range step <1> was not recorded.", self.text("gp-name"))
+        self.run_shell("gpuprof filter --from 0.75s gap.svg.txt -o later.txt && gpuprof flame --time-series later.svg later.txt")
+        self.open("later.svg")  # the time before was recorded, but is not in this subset
+        self.assertEqual(self.browser.script(keys)[0], "not recorded or left out")
         self.open("unknown.svg")
         self.assertEqual(self.browser.script(keys)[0], "0 ns or not recorded")
 

@@ -279,7 +279,8 @@ TEST_CASE("runs that are not comparable are inconclusive") {
           sides.facts(2).info.weighted_windows = true;
           sides.facts(6).info.meta.emplace("recording", "1");
         }) ==
-        "old2.txt was recorded only in windows (--max-overhead) and new1.txt completely, and estimates vary more "
+        "old2.txt was recorded only in windows (--max-overhead) and new1.txt without that option, and estimates vary "
+        "more "
         "than times\n");
   CHECK(reasons_after([](Sides& sides) { sides.facts(9).info.complete = false; }) ==
         "new4.txt: it is cut short: its END record is missing\n");

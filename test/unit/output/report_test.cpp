@@ -216,6 +216,14 @@ TEST_CASE("a merged profile says how many of its recordings are only a part of t
         std::string::npos);
 }
 
+TEST_CASE("the part of a run that was recorded is never shortened") {
+  const std::string text = std::string(kTwoKernels) + "META;recording;1\nMETA;recording;2\n" +
+                           "META;recording.window;--delay 400 ms --duration 730 ms --start-paused\n";
+  const std::string page = report(read_all(text), {.width = 80});
+  CHECK(page.find("recorded in at least 1 of 2 recordings only a part of the program's run: --delay\n"
+                  "         400 ms --duration 730 ms --start-paused\n") != std::string::npos);
+}
+
 TEST_CASE("a merged profile of rotated files says which time of the recording is missing") {
   const std::string head = "GPUPROF;3.5\nSTRING;1;kernel\nPROCESS;1;7;0;0;0;0;0;0\n";
   const std::string tail = "WORK;1;1;7;0;0;0;0;0;0;0;kernel;1;0\nGPU;0;1;1;30;30;30;900;0;0\n";

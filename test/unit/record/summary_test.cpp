@@ -141,6 +141,10 @@ TEST_CASE("launches without a GPU record are lost work, in the summary and in th
   facts.target_end = target_end(SIGKILL, true);
   const std::string line = shown(facts);
   CHECK_FALSE(has(line, "lost nothing"));
+  SummaryFacts nothing;
+  nothing.totals.launches = nothing.totals.coverage[gpuprof::profile::CoverageCount::failed] =
+      3;  // all launches failed
+  CHECK(has(shown(nothing), "coverage 0% (no GPU work was recorded), lost nothing\n3 launches (3 FAILED)"));
   CHECK(has(line, "coverage 84.30%, LOST the GPU work of 157 launches"));
   CHECK(has(line, "target: signal 9 (SIGKILL)"));
   CHECK(covered_work(facts).percent_text() == "84.30%");
