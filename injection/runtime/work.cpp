@@ -122,7 +122,8 @@ HostCall::HostCall() {
 }
 
 HostCall::~HostCall() {
-  --thread_state().in_calls;
+  uint32_t& calls = thread_state().in_calls;
+  calls -= calls == 0 ? 0 : 1;  // 0: the call has forked, and this is the child
 }
 
 void HostCall::end(const char* function, bool is_slow) {
