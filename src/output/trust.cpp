@@ -67,12 +67,12 @@ std::string record_line(const ProfileInfo& info) {
   return line;
 }
 
-// Leaves out idle time in blocking calls, which needs no samples.
+// Leaves out idle time in recorded calls, which needs no samples.
 std::string idle_line(const ProfileInfo& info) {
   const uint64_t all = info.idle_explained_ns + info.idle_not_sampled_ns;
   return all == 0 ? ""
                   : "idle time: " + percent_text(info.idle_not_sampled_ns, all) + " of " + duration_text(all) +
-                        " outside of waits for the GPU is not explained by CPU samples";
+                        " outside of recorded calls is not explained by CPU samples";
 }
 
 std::string sample_line(const ProfileInfo& info) {
