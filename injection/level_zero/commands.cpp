@@ -243,15 +243,6 @@ ze_context_handle_t context_of(ze_command_list_handle_t handle) {
   return list == nullptr ? nullptr : list->context;
 }
 
-// Call it when the driver has returned from the thread's last launch.
-void report_if_long(const char* function) {
-  const uint64_t begun_ns = launched_ns();
-  const uint64_t end_ns = now_ns();
-  if (end_ns - begun_ns >= kLongCallNs) {
-    host_call(stack_of_host_call(), begun_ns, end_ns, function);
-  }
-}
-
 }  // namespace
 
 void begin_command(Command command, void** call) {

@@ -124,6 +124,9 @@ void call_rejected(const char* function, cl_int status) {
 
 void end(Pending* pending, const char* function, cl_int status, cl_event event, bool users_event) {
   const KeepErrno keep_errno;
+  if (pending->wait == 0) {
+    report_if_long(function);
+  }
   const bool timed = pending->timed;
   const uint64_t entered = timed ? now_ns() : 0;
   if (pending->start_ns != 0) {

@@ -5,7 +5,6 @@
 
 #include "opencl/completion.h"
 #include "opencl/dispatch.h"
-#include "runtime/work.h"
 #include "wire/wire.h"
 
 namespace gpuprof::injection::opencl {
@@ -41,12 +40,7 @@ cl_int traced(Pending* pending, const char* function, cl_event* users_event, con
   }
   cl_event own = nullptr;
   cl_event* event = users_event != nullptr ? users_event : &own;
-  const bool is_wait = pending->wait != 0;  // reported as a wait
-  HostCall timing;
   const cl_int status = call(event);
-  if (!is_wait) {
-    timing.end(function, false);
-  }
   end(pending, function, status, status == CL_SUCCESS ? *event : nullptr, users_event != nullptr);
   return status;
 }

@@ -135,6 +135,9 @@ bool launch(uint64_t correlation, bool several, uint32_t name, uint64_t begun_ns
   } else {
     add_relaxed(&ring.counts[GPUPROF_COUNT_UNSAMPLED], uint64_t{1});
   }
+  if (thread.launched_ns == 0) {  // no LAUNCH record was sent
+    thread.launched_ns = now_ns();
+  }
   if (opaque(timed)) {
     // A long time is clamped, not ignored: a launch that really costs this much (its first stack reads cold memory)
     // must not appear free.
@@ -146,8 +149,7 @@ bool launch(uint64_t correlation, bool several, uint32_t name, uint64_t begun_ns
 }
 
 uint64_t launched_ns() {
-  const uint64_t ns = thread_state().launched_ns;
-  return ns != 0 ? ns : now_ns();
+  return thread_state().launched_ns;
 }
 
 uint32_t launch_name(uint64_t correlation) {

@@ -21,7 +21,7 @@ namespace gpuprof::injection {
 // timed.
 bool launch(uint64_t correlation, bool several = false, uint32_t name = 0, uint64_t begun_ns = 0);
 
-// Returns the time at which the thread's last launch() ended.
+// Returns the time at which the thread's last launch() ended. 0: it was ignored.
 [[nodiscard]] uint64_t launched_ns();
 
 // Adds time that the vendor's code took for a timed launch after launch(). Times above 100 us count as 100 us, because

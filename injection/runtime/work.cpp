@@ -114,6 +114,14 @@ void host_call(uint64_t correlation, uint64_t start_ns, uint64_t end_ns, const c
   host_interval(GPUPROF_HOST_CALL, correlation, start_ns, end_ns, function);
 }
 
+void report_if_long(const char* function) {
+  const uint64_t begun_ns = launched_ns();
+  const uint64_t end_ns = now_ns();
+  if (begun_ns != 0 && end_ns - begun_ns >= kLongCallNs && thread_state().in_calls == 0) {
+    host_call(stack_of_host_call(), begun_ns, end_ns, function);
+  }
+}
+
 HostCall::HostCall() {
   const KeepErrno keep_errno;
   if (thread_state().in_calls++ == 0 && active()) {
@@ -122,7 +130,8 @@ HostCall::HostCall() {
 }
 
 HostCall::~HostCall() {
-  --thread_state().in_calls;
+  uint32_t& calls = thread_state().in_calls;
+  calls -= calls == 0 ? 0 : 1;  // 0: the call has forked, and this is the child
 }
 
 void HostCall::end(const char* function, bool is_slow) {

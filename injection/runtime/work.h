@@ -44,6 +44,9 @@ class HostCall {
   uint64_t start_ns_ = 0;  // 0: the call is not timed
 };
 
+// Reports the thread's last launch as such a call, if it is long. Call it when the vendor's function has returned.
+void report_if_long(const char* function);
+
 // Reports that a call returned an error. `correlation` is the id of the call's stack. A launch (the thread's last one)
 // also counts as failed.
 struct CallError {

@@ -75,14 +75,14 @@ uint64_t sum_of_meta(const ProfileInfo& info, const std::string& key) {
   });
 }
 
-// Leaves out idle time in blocking calls, which needs no samples.
+// Leaves out idle time in recorded calls, which needs no samples.
 std::string idle_line(const ProfileInfo& info) {
   const uint64_t all = info.idle_explained_ns + info.idle_not_sampled_ns;
   if (all == 0) {
     return {};
   }
   std::string line = "idle time: " + percent_text_up(info.idle_not_sampled_ns, all) + " of " + duration_text(all) +
-                     " outside of waits for the GPU is not explained by CPU samples";
+                     " outside of recorded calls is not explained by CPU samples";
   if (const uint64_t polled = std::min(all, sum_of_meta(info, "idle.polled_ns")); polled != 0) {
     line.append(", ").append(percent_text_up(polled, all)).append(" is estimated from ");
     line += counted_text(sum_of_meta(info, "idle.polls"), "poll") + " of threads in short gaps";

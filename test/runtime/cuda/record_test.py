@@ -192,11 +192,16 @@ class RecordCupti(rig.RuntimeTest):
         self.assertTrue(all(work.ustack != "0" for work, _ in profile.measured("HOST") if work.op in ("alloc", "free")))
 
     def test_long_launches_are_calls_and_keep_their_work(self):
-        profile, did, stderr = self.record_app("--launches", "100", MOCK_SLOW_CALLS="cuLaunchKernel=300")
-        self.assert_exact(profile, did, stderr)
-        count, _, least, _ = self.calls(profile)["cuLaunchKernel"]
-        self.assertEqual(count, 300)
-        self.assertGreaterEqual(least, 300_000)
+        for engine in rig.stack_engines():
+            with self.subTest(engine=engine):
+                profile, did, stderr = self.record_app("--launches", "100", options=["--stacks", engine],
+                                                       MOCK_SLOW_CALLS="cuLaunchKernel=300")
+                self.assert_exact(profile, did, stderr)
+                count, _, least, _ = self.calls(profile)["cuLaunchKernel"]
+                self.assertEqual(count, 300)
+                self.assertGreaterEqual(least, 300_000)
+                paths = [frames for frames, _ in self.folded("--weight", "calls") if frames[-1] == "[call cuLaunchKernel]"]
+                self.assertTrue(all(any("three_sites" in frame for frame in frames) for frames in paths), paths)
 
     def test_a_call_inside_another_counts_once(self):
         profile, did, _ = self.record_app("--launches", "10", "--modules", "20", MOCK_LOAD_ALLOCATES="1")

@@ -46,6 +46,20 @@ class LevelZero(ze_rig.LevelZeroTest):
         waits = {work.name: numbers for work, numbers in profile.measured("HOST") if work.op == "sync"}
         self.assertGreater(waits["zeCommandListHostSynchronize"][1], 15_000_000, stderr)
 
+    def test_calls_that_load_or_allocate_are_timed_and_others_if_they_are_long(self):
+        calls = {}
+        for case in ("immediate", "regular", "copies"):
+            profile, expected, stderr = self.record_app(case)
+            self.assert_exact(profile, expected, stderr)
+            for work, numbers in profile.measured("HOST"):
+                if work.op == "call":
+                    calls.setdefault(work.name, []).append(numbers)
+                    self.assertTrue(profile.frames(work.ustack), work)
+        always = {"zeModuleCreate", "zeContextCreate", "zeMemAllocDevice", "zeMemAllocShared", "zeMemAllocHost", "zeMemFree"}
+        self.assertLessEqual({"zeModuleCreate", "zeContextCreate"}, set(calls))
+        for name, rows in calls.items():
+            self.assertTrue(name in always or all(least >= 100_000 for _, _, least, _, _ in rows), (name, rows))
+
     def test_many_unread_launches_are_recorded_exactly(self):
         self.assert_exact(*self.record_app("immediate", "3000"))
 

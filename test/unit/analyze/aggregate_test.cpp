@@ -457,6 +457,8 @@ TEST_CASE("work items and ranges have labels, also those without a name") {
   CHECK(label(Op::launch, 0) == "[launches]");
   CHECK(label(Op::sync, 4) == "[sync cudaStreamSynchronize]");
   CHECK(label(Op::sync, 0) == "[sync]");
+  CHECK(label(Op::call, 4) == "[call cudaStreamSynchronize]");
+  CHECK(label(Op::call, 0) == "[call]");
   CHECK(label(Op::alloc, 3) == "[alloc]");
   CHECK(label(Op::free, 0) == "[free]");
   CHECK(label(Op::fault_gpu, 0) == "[page faults GPU]");

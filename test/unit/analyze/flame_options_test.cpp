@@ -104,6 +104,27 @@ TEST_CASE("waits and allocations are not GPU time") {
   CHECK(allocated.ends_with("] 4096\n"));
 }
 
+TEST_CASE("calls are a weight of their own, and the cause of idle time") {
+  const std::string text = kOptionsBase +
+                           "WORK;1;1;7;0;3;0;0;0;0;0;call;8;0\nWORK;2;1;7;0;3;0;0;0;0;0;sync;8;0\n"
+                           "HOST;0;1;2;30;10;20;0\nHOST;0;2;1;7;7;7;0\nIDLE;0;1;1;21\n";
+  CHECK(lines_of(text, {}).empty());
+  CHECK(lines_of(text, {.measure = Measure::calls}) == "app;main;[call cudaDeviceSynchronize] 30\n");
+  CHECK(lines_of(text, {.measure = Measure::wait}) == "app;main;[sync cudaDeviceSynchronize] 7\n");
+  CHECK(lines_of(text, {.measure = Measure::idle}) == "app;main;[idle in cudaDeviceSynchronize] 21\n");
+}
+
+TEST_CASE("with --max-overhead, waits are scaled as launches are, allocations and calls are not") {
+  const std::string text = kOptionsBase +
+                           "META;budget.max_overhead_percent;1\nWORK;1;1;7;0;3;0;0;0;0;0;call;8;0\n"
+                           "WORK;2;1;7;0;3;0;0;0;0;0;sync;8;0\nWORK;3;1;7;0;3;0;0;0;1;4;kernel;5;0\n" +
+                           gpu(3, 100) +
+                           "HOST;0;1;2;30;10;20;0\nHOST;0;2;1;7;7;7;0\nWINDOW;1;2;3\n"
+                           "COVERAGE;1;represented;20\nCOVERAGE;1;weighted;10\n";
+  CHECK(lines_of(text, {.measure = Measure::calls}) == "app;main;[call cudaDeviceSynchronize] 30\n");
+  CHECK(lines_of(text, {.measure = Measure::wait}) == "app;main;[sync cudaDeviceSynchronize] 14\n");
+}
+
 TEST_CASE("busy and exclusive shares replace the measured time of the work") {
   const std::string text = kOptionsBase + "WORK;1;1;7;0;3;0;0;0;1;4;kernel;5;0\n" + gpu(1, 100) + "SHARE;0;1;60;40\n";
   CHECK(lines_of(text, {.measure = Measure::busy}) == "app;main;gemm_[G] 60\n");
