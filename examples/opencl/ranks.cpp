@@ -4,7 +4,11 @@
 // (CLOCK_MONOTONIC, ns). Each rank prints its own step times without the waits, to compare with a profile: on a machine
 // with other users, processors are not equally fast.
 //
+// With --fetch compute or --fetch sleep, each step begins with fetch_batch(), which does this for 1 ms, or for
+// --fetch-ms in the slow rank. The slow rank's work on the device then is the same as that of the others.
+//
 //   example_opencl_ranks [--ranks N] [--steps N] [--work N] [--slow-rank R --slow-from STEP --factor PCT]
+//                        [--fetch compute|sleep --fetch-ms N]
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -14,6 +18,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <ctime>
@@ -70,6 +75,20 @@ void smooth(const Rank& rank, cl_int work) {
   run(rank, rank.relax, work);
 }
 
+[[gnu::noinline]] void fetch_batch(const std::string& how, std::chrono::milliseconds time) {
+  if (how == "sleep") {
+    std::this_thread::sleep_for(time);
+    return;
+  }
+  const auto end = std::chrono::steady_clock::now() + time;
+  volatile double value = 1;
+  while (how == "compute" && std::chrono::steady_clock::now() < end) {
+    for (int i = 0; i < 1000; ++i) {
+      value = value * 0.999 + 1;
+    }
+  }
+}
+
 void all_reduce(const Rank& rank) {
   cl_int status = CL_SUCCESS;
   cl_event met = clCreateUserEvent(rank.session.context, &status);
@@ -93,6 +112,15 @@ long number_or(int argc, char** argv, const std::string& name, long otherwise) {
   for (int i = 1; i + 1 < argc; ++i) {
     if (argv[i] == name) {
       return std::strtol(argv[i + 1], nullptr, 10);
+    }
+  }
+  return otherwise;
+}
+
+std::string text_or(int argc, char** argv, const std::string& name, const char* otherwise) {
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (argv[i] == name) {
+      return argv[i + 1];
     }
   }
   return otherwise;
@@ -168,6 +196,8 @@ int be_rank(int argc, char** argv, long number) {
   const bool slow = number_or(argc, argv, "--slow-rank", -1) == number;
   const long slow_from = number_or(argc, argv, "--slow-from", 0);
   const long factor = option(argc, argv, "--factor", 200);
+  const std::string fetch = text_or(argc, argv, "--fetch", "");
+  const std::chrono::milliseconds slow_fetch(option(argc, argv, "--fetch-ms", 10));
   std::vector<Step> done;
   for (long step = 0; step < steps; ++step) {
     if (slow && step == slow_from) {
@@ -175,8 +205,10 @@ int be_rank(int argc, char** argv, long number) {
       std::fflush(stdout);
     }
     const uint64_t begin = now_ns();
+    const bool is_slow = slow && step >= slow_from;
+    fetch_batch(fetch, is_slow ? slow_fetch : std::chrono::milliseconds(1));
     transport(rank, work);
-    smooth(rank, slow && step >= slow_from ? static_cast<cl_int>(work / 100 * factor) : work);
+    smooth(rank, is_slow && fetch.empty() ? static_cast<cl_int>(work / 100 * factor) : work);
     const uint64_t end = now_ns();
     done.push_back({end, end - begin});
     all_reduce(rank);

@@ -48,7 +48,11 @@ bool before(const std::string& a, const std::string& b) {
 }  // namespace
 
 Job::Job(JobOptions options)
-    : options_(std::move(options)), texts_(std::make_shared<WorkPaths>(tables_, options_.stacks)) {}
+    : options_(std::move(options)), texts_(std::make_shared<WorkPaths>(tables_, options_.stacks)) {
+  StackOptions with_lines = options_.stacks;
+  with_lines.lines = true;
+  lines_ = std::make_shared<WorkPaths>(tables_, with_lines);
+}
 Job::~Job() = default;
 
 Status Job::take(const p::Record& record) {
@@ -118,7 +122,7 @@ Job::WorkFacts Job::make_facts(const p::Work& work, bool idle) {
   if (idle) {
     facts.activity = facts.activity == Activity::collective_wait ? Activity::nothing : Activity::idle;
   }
-  PathKey key = path_key(work, *texts_);
+  PathKey key = path_key(work, texts_of(facts.activity));
   key.process = {};
   const auto [known, is_new] = path_ids_.try_emplace({facts.activity, key}, static_cast<uint32_t>(paths_.size()));
   if (is_new) {
@@ -133,6 +137,12 @@ Activity Job::activity_of(const p::Work& work) {
     case p::WorkKind::gpu:
       return is_collective(work) ? Activity::collective : Activity::compute;
     case p::WorkKind::host:
+      if (work.op == p::Op::cpu) {
+        return Activity::on_cpu;
+      }
+      if (work.op == p::Op::off_cpu) {
+        return Activity::blocked;
+      }
       if (work.op != p::Op::sync) {
         return Activity::other_host;
       }
@@ -277,6 +287,8 @@ void Job::add(uint64_t slice, const WorkFacts& facts, const RecordSums& sums) {
       cell.idle = sums.ns;
       break;
     case Activity::other_host:
+    case Activity::on_cpu:
+    case Activity::blocked:
     case Activity::nothing:
       break;
   }
@@ -388,7 +400,8 @@ std::string Job::kernel(const JobPath& path) {
 }
 
 CallPath Job::call_path(const JobPath& path) {
-  return {path_key(*tables_.work(path.example), *texts_), texts_};
+  const p::Work& work = *tables_.work(path.example);
+  return {path_key(work, texts_of(path.activity)), path.activity == Activity::on_cpu ? lines_ : texts_};
 }
 
 }  // namespace gpuprof::analyze

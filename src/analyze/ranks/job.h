@@ -25,8 +25,19 @@ namespace gpuprof::analyze {
 enum class RankBy : uint8_t { rank, pid, host };
 
 // What a rank did. `idle`: the device waited for the next launch. `other_host`: CPU work that is not a wait, such as an
-// allocation. `nothing`: not counted.
-enum class Activity : uint8_t { compute, collective, wait, collective_wait, other_host, idle, nothing };
+// allocation. `on_cpu`, `blocked`: a thread computed, or a launching thread did not, by CPU samples. `nothing`: not
+// counted.
+enum class Activity : uint8_t {
+  compute,
+  collective,
+  wait,
+  collective_wait,
+  other_host,
+  on_cpu,
+  blocked,
+  idle,
+  nothing
+};
 
 struct RankCell {           // sums of a rank in one block of time, in ns
   uint64_t busy = 0;        // GPU work without collectives
@@ -136,7 +147,10 @@ class Job {
 
   JobOptions options_;
   profile::Tables tables_;
+  WorkPaths& texts_of(Activity activity) { return activity == Activity::on_cpu ? *lines_ : *texts_; }
+
   std::shared_ptr<WorkPaths> texts_;
+  std::shared_ptr<WorkPaths> lines_;  // the frames of CPU samples have lines
   std::vector<JobRank> ranks_;
   std::map<std::string, uint32_t> rank_ids_;
   SharedDevices devices_;

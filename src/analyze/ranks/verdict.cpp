@@ -95,6 +95,8 @@ void add_differences(const Job& job, LaggingRank& laggard) {
       case Activity::other_host:
         laggard.host.push_back(difference);
         break;
+      case Activity::on_cpu:
+      case Activity::blocked:  // see cpu_causes()
       case Activity::collective:
       case Activity::collective_wait:
       case Activity::nothing:
@@ -114,7 +116,7 @@ void add_differences(const Job& job, LaggingRank& laggard) {
   }
 }
 
-LaggingRank laggard_of(const Job& job, const Lag& lag) {
+LaggingRank laggard_of(Job& job, const Lag& lag) {
   LaggingRank laggard{.lag = lag};
   std::vector<double> busy;
   std::vector<double> shares;
@@ -131,6 +133,8 @@ LaggingRank laggard_of(const Job& job, const Lag& lag) {
   laggard.by_gpu = lag.by_work || static_cast<double>(laggard.gpu_ns) - static_cast<double>(laggard.others_gpu_ns) >=
                                       (lag.own_ns - lag.others_ns) / 2;
   add_differences(job, laggard);
+  laggard.cpu = cpu_causes(job, lag.rank, lag.first, lag.last);
+  laggard.cpu.resize(std::min(laggard.cpu.size(), kMostDifferences));
   return laggard;
 }
 
@@ -211,7 +215,7 @@ std::vector<Lag> lags_of(const Job& job, const OwnTimes& own, const OwnTimes& wo
 
 }  // namespace
 
-JobVerdict judge_job(const Job& job, const LagOptions& options) {
+JobVerdict judge_job(Job& job, const LagOptions& options) {
   JobVerdict verdict{.by_collectives = job.collectives() > 0};
   if (!common_blocks(job, verdict.first, verdict.last)) {
     if (verdict.first > verdict.last + 1) {

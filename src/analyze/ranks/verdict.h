@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analyze/ranks/cpu_cause.h"
 #include "analyze/ranks/job.h"
 #include "analyze/ranks/lag.h"
 
@@ -32,6 +33,7 @@ struct LaggingRank {
   std::vector<Difference> kernels;  // greatest first; each list has at most kMostDifferences
   std::vector<Difference> idle;     // time in which the device was idle until these work items were launched
   std::vector<Difference> host;     // waits and allocations of the CPU
+  std::vector<CpuCause> cpu;        // what CPU samples say, greatest difference first
 };
 constexpr size_t kMostDifferences = 3;
 
@@ -45,6 +47,6 @@ struct JobVerdict {
   bool by_collectives = false;
 };
 
-JobVerdict judge_job(const Job& job, const LagOptions& options);
+JobVerdict judge_job(Job& job, const LagOptions& options);
 
 }  // namespace gpuprof::analyze

@@ -53,6 +53,14 @@ void put_laggard(const RanksView& view, const analyze::LaggingRank& one, TextStr
   json_array(one.kernels, object.key("kernels"), put);
   json_array(one.idle, object.key("idle_before"), put);
   json_array(one.host, object.key("host"), put);
+  json_array(one.cpu, object.key("cpu"), [&stream](const analyze::CpuCause& cause) {
+    JsonObject entry(stream.text());
+    entry.text("state", shown_text(cause.state));
+    entry.text("function", shown_text(cause.function));
+    entry.text("location", shown_text(cause.location));
+    entry.number("ns", cause.ns);
+    entry.number("others_ns", cause.others_ns);
+  });
 }
 
 void put_rank(const analyze::JobRank& rank, uint64_t block_ns, TextStream& stream) {

@@ -152,9 +152,21 @@ std::string versus(const Difference& difference) {
 void print_differences(const RanksView& view, const char* begin, const std::vector<Difference>& list, TextStream& out) {
   for (const Difference& difference : list) {
     const std::string name = view.job.kernel(view.job.paths()[difference.path]);
-    out.append("  " + std::string(begin) + shown_kernel(name, 40) + ": " + versus(difference) + "\n");
+    // With CPU samples, idle time has causes instead of the work that follows: "[sleeps]".
+    const bool is_cause =
+        view.job.paths()[difference.path].activity == analyze::Activity::idle && name.starts_with('[');
+    out.append("  " + std::string(is_cause ? "  " : begin) + shown_kernel(name, 40) + ": " + versus(difference) + "\n");
     out.append(rank_path_text(view, difference) + "\n");
   }
+}
+
+// "on CPU in fetch_batch (loader.cpp:95)", "sleeps"
+std::string cause_text(const analyze::CpuCause& cause) {
+  std::string text = shown_text(cause.state);
+  if (!cause.function.empty()) {
+    text += " in " + shown_kernel(cause.function, 60);
+  }
+  return cause.location.empty() ? text : text + " (" + shown_text(cause.location) + ")";
 }
 
 // Returns the start of a block on the job's clock, which starts when all ranks are running.
@@ -200,6 +212,10 @@ void print_laggard(const RanksView& view, const LaggingRank& one, TextStream& ou
     }
   }
   print_differences(view, "CPU: ", one.host, out);
+  for (const analyze::CpuCause& cause : one.cpu) {
+    out.append("  CPU: " + cause_text(cause) + ": " + duration_text(cause.ns) + " against " +
+               duration_text(cause.others_ns) + "\n");
+  }
 }
 
 }  // namespace
@@ -257,6 +273,13 @@ std::string verdict_line(const RanksView& view) {
                                 : " runs more often and takes longer each time");
   } else if (!worst.by_gpu) {
     text += ". Its GPU work does not take longer than that of the others: its CPU is late";
+    // A cause that explains less than a quarter of the lag may be noise.
+    const char* separator = ": ";
+    for (const analyze::CpuCause& cause : worst.cpu) {
+      if (static_cast<double>(cause.ns - cause.others_ns) >= (worst.lag.own_ns - worst.lag.others_ns) / 4) {
+        text += std::exchange(separator, ", ") + cause_text(cause);
+      }
+    }
   }
   return text + ".";
 }

@@ -17,8 +17,12 @@ void split_off_cpu(const ThreadPoll& before, const ThreadPoll& now, const std::f
   const uint64_t waited = std::min(wall - ran, now.waited_ns - std::min(before.waited_ns, now.waited_ns));
   const uint64_t blocked = wall - ran - waited;
   const std::string_view reason = now.blocked.empty() ? before.blocked : now.blocked;
-  if (waited > 0) {
-    emit({waited, kNoProcessor});
+  const uint64_t throttled = std::min(waited, now.throttled_ns - std::min(before.throttled_ns, now.throttled_ns));
+  if (throttled > 0) {
+    emit({throttled, "throttled"});
+  }
+  if (waited > throttled) {
+    emit({waited - throttled, kNoProcessor});
   }
   if (blocked > 0 && !reason.empty()) {
     emit({blocked, reason});
@@ -81,7 +85,10 @@ void ThreadStates::on_poll(const ThreadPolls::Result& result, uint64_t since_ns,
     thread.last = {};
   }
   use(thread, *result.poll);
-  thread.last = *result.poll;
+  // Linux counts a wait for a processor only when it ends. Until then, the time between the polls is not known.
+  const bool is_known = !result.poll->blocked.empty() || thread.last.time_ns == 0 || !thread.last.blocked.empty() ||
+                        result.poll->ran_ns != thread.last.ran_ns || result.poll->waited_ns != thread.last.waited_ns;
+  thread.last = is_known ? *result.poll : thread.last;
 }
 
 }  // namespace gpuprof::record

@@ -11,6 +11,7 @@
 #include <random>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/files/file.h"
 
 namespace gpuprof::record {
@@ -18,7 +19,7 @@ namespace {
 
 constexpr size_t kMostBytes = 4096;
 
-// A round must not take more than this part of the time, whatever the number of threads.
+// Limits the CPU time of the rounds to a tenth, whatever the number of threads.
 constexpr uint64_t kRestsPerRound = 9;
 
 // How many results may wait for the recorder's main thread. It takes them at least 50 times a second.
@@ -86,7 +87,57 @@ uint64_t innermost_id(const std::string& status, size_t& depth) {
   return id;
 }
 
+uint64_t number_after(std::string_view text, std::string_view word) {
+  const size_t at = text.find(word);
+  return at == std::string_view::npos
+             ? 0
+             : std::strtoul(std::string(text.substr(at + word.size(), 24)).c_str(), nullptr, 10);
+}
+
+uint64_t read_throttled(const std::vector<std::string>& files) {
+  uint64_t sum = 0;
+  for (const std::string& file : files) {
+    sum += throttled_ns(read_text(file, kMostBytes));
+  }
+  return sum;
+}
+
 }  // namespace
+
+std::vector<std::string> throttle_files(std::string_view cgroups) {
+  constexpr size_t kMostFiles = 16;
+  std::vector<std::string> files;
+  while (!cgroups.empty()) {
+    std::string_view line = cgroups.substr(0, cgroups.find('\n'));
+    cgroups.remove_prefix(std::min(cgroups.size(), line.size() + 1));
+    const size_t controllers_at = line.find(':') + 1;
+    const size_t path_at = line.find(":/", controllers_at);
+    if (controllers_at == 0 || path_at == std::string_view::npos) {
+      continue;
+    }
+    // cgroup v1 names the controllers, as in "4:cpu,cpuacct:/a/b". v2 has "0::/a/b".
+    const std::string controllers = "," + std::string(line.substr(controllers_at, path_at - controllers_at)) + ",";
+    const bool is_v1 = controllers.find(",cpu,") != std::string::npos;
+    if (!is_v1 && controllers != ",,") {
+      continue;
+    }
+    std::string path(line.substr(path_at + 1));
+    path = path == "/" ? "" : path;
+    while (files.size() < kMostFiles) {
+      files.push_back((is_v1 ? "/sys/fs/cgroup/cpu" : "/sys/fs/cgroup") + path + "/cpu.stat");
+      if (path.empty()) {
+        break;
+      }
+      path.resize(path.rfind('/'));
+    }
+  }
+  return files;
+}
+
+uint64_t throttled_ns(std::string_view cpu_stat) {
+  constexpr uint64_t kUs = 1000;
+  return number_after(cpu_stat, "throttled_usec ") * kUs + number_after(cpu_stat, "throttled_time ");
+}
 
 std::string_view blocked_reason(std::string_view stat, std::string_view syscall) {
   const size_t name_end = stat.rfind(") ");  // the name may hold any byte
@@ -177,6 +228,7 @@ void ThreadPolls::loop() {
   std::mt19937_64 random(clock_());
   std::uniform_int_distribution<uint64_t> pause(period_ns_ / 2, period_ns_ + period_ns_ / 2);
   std::map<ThreadId, std::string> folders;
+  std::map<uint32_t, std::vector<std::string>> throttle;  // keyed by pid
   uint64_t rest_ns = 0;
   std::unique_lock lock(mutex_);
   while (!stop_) {
@@ -187,19 +239,32 @@ void ThreadPolls::loop() {
       continue;
     }
     if (std::exchange(is_new_, false)) {
+      throttle.clear();
       std::map<ThreadId, std::string> known = std::exchange(folders, {});
       for (const ThreadId& id : threads_) {
         folders.emplace(id, std::move(known[id]));
       }
     }
     lock.unlock();
-    const uint64_t begin_ns = clock_();
+    const uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);  // not the time in which others have the processor
     std::vector<Result> results;
+    uint32_t pid = 0;
+    uint64_t throttled = 0;
     for (auto& [id, folder] : folders) {
+      if (id.pid != std::exchange(pid, id.pid)) {
+        const auto [files, is_new] = throttle.try_emplace(pid);
+        if (is_new) {
+          files->second = throttle_files(read_text("/proc/" + std::to_string(pid) + "/cgroup", kMostBytes));
+        }
+        throttled = read_throttled(files->second);
+      }
       folder = folder.empty() ? thread_folder(id) : std::move(folder);
       results.push_back({id, folder.empty() ? std::nullopt : poll_thread(folder, clock_)});
+      if (results.back().poll) {
+        results.back().poll->throttled_ns = throttled;
+      }
     }
-    rest_ns = (clock_() - begin_ns) * kRestsPerRound;
+    rest_ns = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) * kRestsPerRound;
     lock.lock();
     skipped_ += rest_ns / (period_ns_ + period_ns_ / 2);
     if (results_.size() + results.size() <= kMostResults) {

@@ -24,10 +24,18 @@ struct ThreadId {
 // What the kernel says about a thread at one time.
 struct ThreadPoll {
   uint64_t time_ns = 0;
-  uint64_t ran_ns = 0;       // how long the thread has run since it started
-  uint64_t waited_ns = 0;    // how long it has waited for a processor
-  std::string_view blocked;  // why it is blocked; empty: it runs, or waits for a processor
+  uint64_t ran_ns = 0;        // how long the thread has run since it started
+  uint64_t waited_ns = 0;     // how long it has waited for a processor
+  uint64_t throttled_ns = 0;  // how long its cgroups have been without a processor, because of their limit
+  std::string_view blocked;   // why it is blocked; empty: it runs, or waits for a processor
 };
+
+// Returns the files that count for how long the cgroups of a process were throttled. `cgroups` is the text of
+// /proc/PID/cgroup.
+std::vector<std::string> throttle_files(std::string_view cgroups);
+
+// Returns the throttled time in the text of such a file, or 0.
+uint64_t throttled_ns(std::string_view cpu_stat);
 
 // Returns why a thread is blocked, or an empty text if it is not. `stat` and `syscall` are the texts of these files of
 // /proc/PID/task/TID; `syscall` is empty if it is not readable.

@@ -212,6 +212,29 @@ class CpuSamples(rig.RuntimeTest):
         self.assertEqual(sum(cause["ns"] for cause in causes), sum(int(row[3]) for row in profile.of("IDLE")))
 
     @rig.requires("opencl", f"program:{PHASES}")
+    def test_a_program_in_a_throttled_cgroup(self):
+        group = f"/sys/fs/cgroup/cpu/gpuprof_test_{os.getpid()}"
+        try:
+            os.mkdir(group)
+            for name, value in (("cpu.cfs_period_us", 100000), ("cpu.cfs_quota_us", 25000)):
+                with open(f"{group}/{name}", "w", encoding="ascii") as file:
+                    file.write(str(value))
+        except OSError as error:
+            self.skipTest(f"no cgroup can be made: {error}")
+        try:
+            enter = f"echo $$ > {group}/cgroup.procs && exec {PHASES} --rounds 4"
+            profile, _ = self.record_phases(["sh", "-c", enter])
+            with open(f"{group}/cpu.stat", encoding="ascii") as file:
+                throttled = int(re.search(r"throttled_time (\d+)", file.read())[1])
+        finally:
+            os.rmdir(group)
+        self.check_conserved(profile)
+        found = sum(ns for frames, ns in self.folded("--weight", "idle") if frames[-1] == "[throttled]")
+        print(f"throttled for {throttled / 1e9:.2f} s, found {found / 1e9:.2f} s")
+        self.assertGreater(found, 0.5 * throttled)
+        self.assertLess(found, 1.05 * throttled)
+
+    @rig.requires("opencl", f"program:{PHASES}")
     def test_options_that_exclude_each_other(self):
         for options in (["--stacks", "fp"], ["--stacks", "none"], ["--max-overhead", "2"], ["--cpu=0"], ["--cpu=x"]):
             run = self.run_command([rig.GPUPROF, "record", "--cpu", *options, "--", PHASES])

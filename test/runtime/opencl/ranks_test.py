@@ -74,6 +74,30 @@ class Ranks(rig.RuntimeTest):
         self.fail("each even run named a rank: " + "; ".join(texts))
 
 
+    def late_rank(self, fetch, attempts):
+        """Runs jobs of two ranks: one rank is late. Returns (late rank, verdict) of each job."""
+        texts = []
+        for attempt in range(attempts):
+            run = self.run_command([rig.GPUPROF, "record", "--cpu", "-o", self.profile_path, "--interval", "100ms", "--", JOB,
+                                    "--ranks", "2", "--steps", str(STEPS), "--work", "200000", "--slow-rank",
+                                    str(attempt % 2), "--fetch", fetch])
+            self.assertEqual(run.returncode, 0, run.stderr)
+            answer = json.loads(self.gpuprof("ranks", "--json", self.profile_path, expect=(0, 1, 125)))
+            texts.append((attempt % 2, answer["text"]))
+        return texts
+
+    @rig.requires("opencl")
+    def test_ranks_names_the_function_in_which_a_late_rank_computes(self):
+        for rank, text in self.late_rank("compute", 2):
+            self.assertRegex(text, rf"^Rank {rank} lags .* its CPU is late: (no processor, )?on CPU in "
+                                   r"fetch_batch \(\S*ranks.cpp:\d+\)(, no processor)?\.$")
+
+    @rig.requires("opencl")
+    def test_ranks_says_that_a_late_rank_sleeps(self):
+        for rank, text in self.late_rank("sleep", 2):
+            self.assertRegex(text, rf"^Rank {rank} lags .* its CPU is late: sleeps(, no processor)?\.$")
+
+
 class NcclRanks(rig.RuntimeTest):
     """Tests `ranks` on two GPUs with NCCL, with the script of the benchmark."""
 

@@ -184,6 +184,46 @@ TEST_CASE("the time between two polls at a thread is split by its times and stat
   CHECK(split(running, {.time_ns = 2000, .ran_ns = 9000, .waited_ns = 0}).empty());
 }
 
+TEST_CASE("waits for a processor are throttled as long as the cgroup was") {
+  const ThreadPoll running{.time_ns = 1000, .ran_ns = 500, .waited_ns = 50, .throttled_ns = 7000};
+  CHECK(split(running, {.time_ns = 2000, .ran_ns = 800, .waited_ns = 750, .throttled_ns = 7600}) ==
+        "600 throttled;100 no processor;");
+  CHECK(split(running, {.time_ns = 2000, .ran_ns = 800, .waited_ns = 750, .throttled_ns = 9000}) == "700 throttled;");
+  CHECK(split(running, {.time_ns = 2000, .ran_ns = 1500, .waited_ns = 50, .throttled_ns = 9000}).empty());
+}
+
+TEST_CASE("a wait for a processor that is longer than the time between polls counts fully") {
+  const ThreadId id{7, 8};
+  ThreadStates states;
+  states.on_launch(id, 1, 0);
+  std::string text;
+  const auto poll = [&](uint64_t time_ns, uint64_t ran_ns, uint64_t waited_ns) {
+    states.on_poll({id, ThreadPoll{.time_ns = time_ns, .ran_ns = ran_ns, .waited_ns = waited_ns}}, 0,
+                   [&](const ThreadStates::Thread& thread, const ThreadPoll& now) {
+                     text += thread.last.time_ns == 0 ? "" : split(thread.last, now);
+                   });
+  };
+  poll(1000, 100, 0);
+  poll(2000, 100, 0);
+  poll(3000, 100, 0);
+  poll(4000, 150, 2900);
+  CHECK(text == "2900 no processor;");
+}
+
+TEST_CASE("the files of throttled time belong to all cgroups of a process") {
+  using gpuprof::record::throttle_files;
+  CHECK(throttle_files("0::/a/b\n") == std::vector<std::string>{"/sys/fs/cgroup/a/b/cpu.stat",
+                                                                "/sys/fs/cgroup/a/cpu.stat",
+                                                                "/sys/fs/cgroup/cpu.stat"});
+  CHECK(throttle_files("5:memory:/m\n4:cpuacct,cpu:/a\n3:cpuset:/s\n") ==
+        std::vector<std::string>{"/sys/fs/cgroup/cpu/a/cpu.stat", "/sys/fs/cgroup/cpu/cpu.stat"});
+  CHECK(throttle_files("0::/\n") == std::vector<std::string>{"/sys/fs/cgroup/cpu.stat"});
+  CHECK(throttle_files("nothing\n:\n").empty());
+  CHECK(gpuprof::record::throttled_ns("nr_throttled 3\nthrottled_usec 12\n") == 12'000);
+  CHECK(gpuprof::record::throttled_ns("nr_throttled 3\nthrottled_time 12\n") == 12);
+  CHECK(gpuprof::record::throttled_ns("usage_usec 3\n") == 0);
+}
+
 TEST_CASE("the state and the system call of a thread say why it is blocked") {
   CHECK(blocked_reason("7 (a) S) R 1", "running\n").empty());
   CHECK(blocked_reason("7 (a) R) S 1", "202 0x1 0x2 0x0 0x0 0x0 0x0 0x7f 0x7e\n") == "waits: futex");
