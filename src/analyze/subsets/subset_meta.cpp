@@ -159,8 +159,7 @@ std::string recorded_part_text(const Meta& meta) {
 
 RunPart part_of_run(const Meta& meta) {
   const std::vector<std::string> windows = recording_windows(meta);
-  if (!part_text(meta).empty() || !recorded_ranges(meta).empty() || !chosen_backends(meta).empty() ||
-      !late_processes(meta).empty()) {
+  if (!part_text(meta).empty() || !recorded_ranges(meta).empty() || !late_processes(meta).empty()) {
     return RunPart::other;
   }
   const bool is_chosen = std::all_of(windows.begin(), windows.end(), [](const std::string& window) {
@@ -169,7 +168,8 @@ RunPart part_of_run(const Meta& meta) {
     return names_time && window.find("--start-paused") == std::string::npos &&
            window.find("--last") == std::string::npos && window.find("--wait") == std::string::npos;
   });
-  return windows.empty() ? RunPart::complete : is_chosen ? RunPart::chosen_time : RunPart::other;
+  const bool is_complete = windows.empty() && chosen_backends(meta).empty();
+  return is_complete ? RunPart::complete : is_chosen ? RunPart::chosen : RunPart::other;
 }
 
 void SubsetCollector::begin_input(std::string_view of) {

@@ -67,10 +67,9 @@ std::string recorded_backends(const Meta& meta);
 // ...". Empty for a recording of a complete run.
 std::string recorded_part_text(const Meta& meta);
 
-// How much of the program's run a profile has. `chosen_time`: all work of a time that options name (-p, --delay,
-// --duration). `other`: a subset, only some NVTX ranges or backends, or a time that depends on an event, such as a
-// signal.
-enum class RunPart : uint8_t { complete, chosen_time, other };
+// How much of the program's run a profile has. `chosen`: all work of a time (-p, --delay, --duration) or of backends
+// that options name. `other`: a subset, only some NVTX ranges, or a time that depends on an event, such as a signal.
+enum class RunPart : uint8_t { complete, chosen, other };
 RunPart part_of_run(const Meta& meta);
 
 // Collects the subsets among the inputs of a merge. If all subsets of a profile are there, they make it complete again.

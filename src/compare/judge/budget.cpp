@@ -116,9 +116,11 @@ std::string gap_of(const Run& run, double max_loss_percent) {
 }
 
 std::string chosen_part_text(const RunFacts& facts) {
+  const std::string window = analyze::recording_window(facts.info.meta);
+  const std::string backends = analyze::recorded_backends(facts.info.meta);
   return "the budget was held only in the recorded " +
-         (facts.window_ns == 0 ? "part" : duration_text(facts.window_ns)) + " of the program's run (" +
-         analyze::recording_window(facts.info.meta) + ")";
+         (window.empty() || facts.window_ns == 0 ? "part" : duration_text(facts.window_ns)) + " of the program's run (" +
+         window + (window.empty() || backends.empty() ? "" : "; ") + backends + ")";
 }
 
 }  // namespace
@@ -151,7 +153,7 @@ Result<BudgetResult> check_budget(std::span<const Run> runs, const Budget& budge
     bool passes_in_part = false;
     if (const std::string part = analyze::recorded_part_text(meta); one.gap.empty() && !part.empty()) {
       one.gap = "recorded " + part;
-      passes_in_part = one.ns <= budget.max_ns && analyze::part_of_run(meta) == analyze::RunPart::chosen_time;
+      passes_in_part = one.ns <= budget.max_ns && analyze::part_of_run(meta) == analyze::RunPart::chosen;
     }
     unsure = unsure || (!one.gap.empty() && !passes_in_part);
     if (passes_in_part) {
