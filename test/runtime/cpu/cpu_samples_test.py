@@ -98,7 +98,8 @@ class CpuSamples(rig.RuntimeTest):
 
     @rig.requires("opencl", f"program:{GAPS}")
     def test_gaps_in_which_the_program_computes_and_sleeps(self):
-        self.check_gaps(["--half", "2000"], {"sleeps": (lambda idle: idle["[sleeps]"], lambda of: of["sleep_in_b"])})
+        self.check_gaps(["--half", "2000"], {"sleeps": (lambda idle: idle["[sleeps]"] / (idle["[sleeps]"] + idle["compute_in_a"]),
+                                                        lambda of: of["sleep_in_b"] / (of["sleep_in_b"] + of["compute_in_a"]))})
 
     @rig.requires("opencl", f"program:{GAPS}")
     def test_gaps_in_which_the_program_waits_for_a_lock(self):
