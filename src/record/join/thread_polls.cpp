@@ -1,7 +1,9 @@
 #include "record/join/thread_polls.h"
 
 #include <dirent.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -225,6 +227,10 @@ uint64_t ThreadPolls::skipped() {
 }
 
 void ThreadPolls::loop() {
+  // If all processors are busy, a poll waits for one. When it gets one, the thread is blocked more often than usual. So
+  // the polls come first, if the user may ask for this.
+  constexpr int kFirst = -20;
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kFirst);
   std::mt19937_64 random(clock_());
   std::uniform_int_distribution<uint64_t> pause(period_ns_ / 2, period_ns_ + period_ns_ / 2);
   std::map<ThreadId, std::string> folders;
