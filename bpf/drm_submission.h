@@ -132,6 +132,22 @@ int on_xe_queue_created(__u64* ctx) {
   return 0;
 }
 
+/* The layout of drm_xe_exec_queue_destroy, which xe's stable interface fixes, has the queue's id first. */
+SEC("fexit")
+int on_xe_queue_destroyed(__u64* ctx) {
+  struct exec_queue_key key = {ctx[2], 0};
+  __u32 queue = 0;
+  if ((int)ctx[3] != 0 || !is_recorded() || bpf_probe_read_kernel(&queue, sizeof(queue), (const void*)ctx[1]) != 0) {
+    return 0;
+  }
+  key.queue = queue;
+  const __u64* context = bpf_map_lookup_elem(&queue_contexts, &key);
+  if (context) {
+    send_queue_ended(number_of(ctx[2]), *context);
+  }
+  return 0;
+}
+
 /* Programs at i915_gem_do_execbuffer(). Arguments: (struct drm_device*, struct drm_file*, struct
  * drm_i915_gem_execbuffer2*, struct drm_i915_gem_exec_object2*) */
 
@@ -140,8 +156,9 @@ int on_i915_exec(__u64* ctx) {
   const struct drm_i915_gem_execbuffer2* exec = (const struct drm_i915_gem_execbuffer2*)ctx[2];
   struct gpuprof_drm_submission submission = {.kind = GPUPROF_DRM_CONTEXT};
   submission.id = (__u32)BPF_CORE_READ(exec, rsvd1);
-  if (config.batches) {
-    submission.batch = take_i915_batch(number_of(ctx[1]), submission.id, exec, number_of(ctx[3]), &submission.vm);
+  if (config.batches && is_recorded()) {
+    submission.batch = new_batch_id();
+    submission.vm = vm_of_context(number_of(ctx[1]), submission.id);
   }
   begin_submission((const struct drm_file*)ctx[1], &submission);
   return 0;
@@ -149,6 +166,11 @@ int on_i915_exec(__u64* ctx) {
 
 SEC("fexit")
 int on_i915_exec_end(__u64* ctx) {
+  __u64 thread = bpf_get_current_pid_tgid();
+  const struct call* call = bpf_map_lookup_elem(&submissions, &thread);
+  if (call && call->submission.batch && (int)ctx[4] == 0) {
+    take_i915_batch(number_of(ctx[1]), &call->submission, (const void*)ctx[2], number_of(ctx[3]));
+  }
   return end_submission((int)ctx[4]);
 }
 
