@@ -14,7 +14,7 @@ struct ThreadState {
   uint32_t in_write;     // Nesting depth of writes to rings or names. While it is not 0, the segment must stay mapped.
   uint32_t random;       // state of the random number generator that chooses launches for stacks; 0: not seeded
   uint64_t last_launch;  // correlation id of the last launch plus one; 0: no launch yet, or the last one was ignored
-  uint64_t launched_ns;  // when the last launch() ended; 0: no launch yet, or the last one was ignored
+  uint64_t launched_ns;  // see launched_ns() in runtime/launch.h; 0: no launch yet, or the last one was ignored
   char name[16];         // the thread's name, for LAUNCH records; read again every 1024 launches
   uint64_t stack_low;    // Bounds of this thread's own stack; thread_stack.h finds them.
   uint64_t stack_high;   // 0: the bounds are unknown

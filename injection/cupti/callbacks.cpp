@@ -36,6 +36,7 @@ constexpr uint64_t kNoLaunch = UINT64_MAX;
 
 constinit thread_local OpenCall open_call = {};
 constinit thread_local OpenCall outer_call = {};  // open if open_call is a call inside it
+constinit thread_local uint32_t known_epoch = 0;  // call_epoch when the thread's last call began
 constinit thread_local uint64_t last_launch = kNoLaunch;
 
 uint64_t id_of(const CUpti_CallbackData& data) {
@@ -95,12 +96,27 @@ void note_outer_call(const void* frame) {
   }
 }
 
+// Forgets calls that began before CUPTI's callbacks were last switched on: their ends may not be reported. A counted
+// launch stays open until the next call ends it.
+void forget_interrupted_calls() {
+  const uint32_t epoch = load_relaxed(&session().call_epoch);
+  if (epoch != known_epoch) {
+    known_epoch = epoch;
+    outer_call.open = false;
+    open_call.open = open_call.open && open_call.counted != 0;
+  }
+}
+
 void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& data, const void* frame) {
   const CallKind kind = kind_of(domain, id);
+  if (kind == CallKind::other) {
+    return;
+  }
+  forget_interrupted_calls();
   const uint64_t unique = id_of(data);
   // A driver call inside a runtime call is ignored: both have the same correlation id and are one launch.
-  if (kind == CallKind::other || (open_call.open && open_call.correlation == unique) ||
-      (is_launch(kind) && unique == last_launch) || is_empty(domain, id, data.functionParams)) {
+  if ((open_call.open && open_call.correlation == unique) || (is_launch(kind) && unique == last_launch) ||
+      is_empty(domain, id, data.functionParams)) {
     return;
   }
   const Guard guard;

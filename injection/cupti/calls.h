@@ -54,7 +54,8 @@ constexpr bool is_sync(CallKind kind) {
   return kind == CallKind::sync || kind == CallKind::sync_stream || kind == CallKind::sync_all;
 }
 
-// Returns whether every call is recorded with its duration. Other calls are if they last kLongCallNs.
+// Returns whether every call is recorded with its duration. Calls of other kinds are recorded only if they last
+// kLongCallNs.
 constexpr bool is_slow(CallKind kind) {
   return kind == CallKind::memory || kind == CallKind::loads_code || kind == CallKind::starts ||
          kind == CallKind::copies_graph;

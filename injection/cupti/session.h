@@ -26,6 +26,7 @@ struct Session {
   bool whole_graphs;          // GRAPH_TRACE is on during the complete recording
   uint32_t paused;            // atomic; 1: set_recording() has switched recording off
   uint32_t contexts;          // atomic; 1: the process has made a CUDA context
+  uint32_t call_epoch;        // atomic; how often callbacks were switched on: earlier calls may have ended unseen
   uint32_t subscriptions;     // atomic; number of subscriptions in this recording after the first
   uint32_t unified_asked;     // atomic; 1: CUPTI was asked for unified memory counters
   bool unified_memory;        // atomic; unified memory counters are on

@@ -206,6 +206,7 @@ CUptiResult enable() {
   const CUptiResult result = enable_kinds();
   if (result == CUPTI_SUCCESS) {
     enabled_early = enabled_early || load_relaxed(&session().contexts) == 0;
+    add_relaxed(&session().call_epoch, 1U);
     set_tracing(true);
     enable_all_calls(true);
     enabled = true;

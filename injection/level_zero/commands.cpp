@@ -287,10 +287,7 @@ void end_command(ze_command_list_handle_t list, ze_event_handle_t* signal, ze_re
     return;
   }
   *call = nullptr;
-  if (append->immediate) {
-    report_if_long("zeCommandListAppend*");
-  }
-  const uint64_t entered = append->timed ? now_ns() : 0;
+  const uint64_t end_ns = append->immediate ? now_ns() : 0;
   const uint64_t correlation = append->pending->correlation;
   if (append->theirs != nullptr) {
     *signal = append->theirs;  // restores the argument, because other tracers must see the target's event
@@ -309,7 +306,10 @@ void end_command(ze_command_list_handle_t list, ze_event_handle_t* signal, ze_re
     keep(list, append);
   }
   if (append->timed) {
-    add_overhead(now_ns() - entered);
+    add_overhead(now_ns() - end_ns);
+  }
+  if (append->immediate) {
+    report_if_long("zeCommandListAppend*", end_ns);
   }
   free(append);
 }
@@ -350,7 +350,7 @@ void end_execution(const Execution& execution, ze_result_t result, void** call) 
   *call = nullptr;
   const char* function =
       execution.immediate ? "zeCommandListImmediateAppendCommandListsExp" : "zeCommandQueueExecuteCommandLists";
-  report_if_long(function);
+  report_if_long(function, now_ns());
   if (result != ZE_RESULT_SUCCESS) {
     call_failed(correlation, {function, error_name(result), result});
     return;

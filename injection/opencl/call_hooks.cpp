@@ -1,4 +1,5 @@
-// Times calls that compile, load or initialize, and enqueue nothing. Other files time their own calls.
+// Times calls that compile, load or initialize, and enqueue nothing. The files that hook enqueues and allocations also
+// time those calls.
 #include "opencl/dispatch.h"
 #include "runtime/work.h"
 
@@ -17,7 +18,7 @@ struct Timed<Entry, Function, IsSlow, Result (CL_API_CALL* cl_icd_dispatch::*)(P
   }
 };
 
-// `slow`: every call is reported. Calls of the other functions are, if they last kLongCallNs.
+// `slow`: every call of the function is reported. Otherwise, only calls that last kLongCallNs are reported.
 #define GPUPROF_HOOK_TIMED(table, entry, slow)                                                       \
   do {                                                                                               \
     static constexpr char kFunction[] = #entry;                                                      \

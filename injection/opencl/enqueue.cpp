@@ -60,8 +60,7 @@ void follow(Pending* pending, cl_event event, bool users_event) {
 }
 
 // Reports the driver's call. A blocking call is reported both as a wait and as a launching call.
-void report_enqueue(const Pending& pending, const char* function, cl_int status) {
-  const uint64_t end_ns = now_ns();
+void report_enqueue(const Pending& pending, const char* function, cl_int status, uint64_t end_ns) {
   if ((control() & GPUPROF_CONTROL_CALLS) != 0) {
     gpuprof_call record = {};
     record.correlation = pending.correlation;
@@ -124,24 +123,25 @@ void call_rejected(const char* function, cl_int status) {
 
 void end(Pending* pending, const char* function, cl_int status, cl_event event, bool users_event) {
   const KeepErrno keep_errno;
-  if (pending->wait == 0) {
-    report_if_long(function);
-  }
+  const uint64_t end_ns = now_ns();
   const bool timed = pending->timed;
-  const uint64_t entered = timed ? now_ns() : 0;
+  const bool waits = pending->wait != 0;
   if (pending->start_ns != 0) {
-    report_enqueue(*pending, function, status);
+    report_enqueue(*pending, function, status, end_ns);
   }
-  if (status != CL_SUCCESS || event == nullptr) {
+  if (status == CL_SUCCESS && event != nullptr) {
+    follow(pending, event, users_event);
+    if (timed) {
+      add_overhead(now_ns() - end_ns);
+    }
+  } else {
     if (status != CL_SUCCESS) {
       call_failed(pending->correlation, {function, error_name(status), status});
     }
     discard(pending);
-    return;
   }
-  follow(pending, event, users_event);
-  if (timed) {
-    add_overhead(now_ns() - entered);
+  if (!waits) {
+    report_if_long(function, end_ns);
   }
 }
 

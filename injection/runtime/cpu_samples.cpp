@@ -130,16 +130,16 @@ bool is_ours(const struct sigaction& action) {
 
 // Returns whether the signal has our handler now. It takes a signal only if it has no handler.
 bool take_if_free(int signal) {
-  struct sigaction before = {};
-  if (sigaction(signal, nullptr, &before) != 0) {
-    return false;
-  }
-  if (is_ours(before)) {
-    return true;
-  }
   // A program that ignores a real-time signal may get it. Ignoring SIGURG is its default.
-  const bool ignored = signal == SIGURG && before.sa_handler == SIG_IGN;
-  if ((before.sa_flags & SA_SIGINFO) != 0 || (before.sa_handler != SIG_DFL && !ignored)) {
+  const auto is_free = [signal](const struct sigaction& action) {
+    const bool ignored = signal == SIGURG && action.sa_handler == SIG_IGN;
+    return (action.sa_flags & SA_SIGINFO) == 0 && (action.sa_handler == SIG_DFL || ignored);
+  };
+  struct sigaction before = {};
+  if (sigaction(signal, nullptr, &before) != 0 || is_ours(before)) {
+    return is_ours(before);
+  }
+  if (!is_free(before)) {
     return false;
   }
   struct sigaction action = {};
@@ -149,7 +149,14 @@ bool take_if_free(int signal) {
   // Not SA_ONSTACK: an alternate stack may have only 2 KiB, and the walk would write below it. The stack on which the
   // program computes is usually larger.
   action.sa_flags = SA_SIGINFO | SA_RESTART;
-  return sigaction(signal, &action, nullptr) == 0;
+  if (sigaction(signal, &action, &before) != 0) {
+    return false;
+  }
+  if (is_free(before)) {
+    return true;
+  }
+  sigaction(signal, &before, nullptr);  // the program has set its handler meanwhile
+  return false;
 }
 
 // Chooses SIGURG if it has no handler: if the program resets it, Linux ignores it. A real-time signal would then end
@@ -297,11 +304,14 @@ bool look_at_thread(uint32_t tid, uint64_t period_ns) {
   ++slot->checks;
   if (!accepts_signal(tid) || is_own_thread(tid)) {
     disarm(*slot);
-  } else if (!slot->armed && !arm(*slot, period_ns)) {
-    const bool is_refused = errno != ESRCH && errno != EINVAL;  // these mean that the thread has ended
-    disarm(*slot);
-    sampling.without_timer.threads += is_refused && !slot->refused ? 1 : 0;
-    slot->refused = slot->refused || is_refused;
+  } else if (!slot->armed) {
+    const bool is_armed = arm(*slot, period_ns);
+    const bool is_refused = !is_armed && errno != ESRCH && errno != EINVAL;  // these mean that the thread has ended
+    if (!is_armed) {
+      disarm(*slot);
+    }
+    sampling.without_timer.threads += (is_refused ? 1U : 0U) - (slot->refused ? 1U : 0U);
+    slot->refused = is_refused;
   }
   return true;
 }

@@ -106,12 +106,12 @@ void add_handover(uint64_t ns) {
 }
 
 bool launch(uint64_t correlation, bool several, uint32_t name, uint64_t begun_ns) {
+  ThreadState& thread = thread_state();
+  thread.launched_ns = 0;
   gpuprof_segment* segment = open_segment();
   if (segment == nullptr) {
     return false;
   }
-  ThreadState& thread = thread_state();
-  thread.launched_ns = 0;
   gpuprof_ring& ring = ring_of(segment, thread);
   const bool timed = is_timed(thread);
   if (thread.launches % kRefreshThread == 0 || thread.tid == 0) {

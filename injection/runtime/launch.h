@@ -21,7 +21,8 @@ namespace gpuprof::injection {
 // timed.
 bool launch(uint64_t correlation, bool several = false, uint32_t name = 0, uint64_t begun_ns = 0);
 
-// Returns the time at which the thread's last launch() ended. 0: it was ignored.
+// Returns the time in the LAUNCH record of the thread's last launch() or stack_here(). If that launch() sent no record,
+// returns the time at which it had done its work. 0: it was ignored, or nothing is recorded.
 [[nodiscard]] uint64_t launched_ns();
 
 // Adds time that the vendor's code took for a timed launch after launch(). Times above 100 us count as 100 us, because

@@ -114,10 +114,9 @@ void host_call(uint64_t correlation, uint64_t start_ns, uint64_t end_ns, const c
   host_interval(GPUPROF_HOST_CALL, correlation, start_ns, end_ns, function);
 }
 
-void report_if_long(const char* function) {
+void report_if_long(const char* function, uint64_t end_ns) {
   const uint64_t begun_ns = launched_ns();
-  const uint64_t end_ns = now_ns();
-  if (begun_ns != 0 && end_ns - begun_ns >= kLongCallNs && thread_state().in_calls == 0) {
+  if (begun_ns != 0 && end_ns >= begun_ns + kLongCallNs && thread_state().in_calls == 0) {
     host_call(stack_of_host_call(), begun_ns, end_ns, function);
   }
 }

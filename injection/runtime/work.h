@@ -13,9 +13,9 @@ void gpu_op(gpuprof_gpu_op op, bool may_wait);
 void reset_work();
 void host_op(gpuprof_host_op op);
 
-// Report HOST_OPs: a wait of this thread for a device, a call that did not wait for a device on request, and an event
-// without a duration in a call of thread `tid`: memory was allocated or freed. `correlation` is the id of the call's
-// stack.
+// Report HOST_OPs: a wait of this thread for a device, the duration of another call of this thread, and an event
+// without a duration in a call of thread `tid`: memory was allocated or freed. The other call may also wait for the
+// device: for example, a free may wait for the work that uses the memory. `correlation` is the id of the call's stack.
 void host_wait(uint64_t correlation, uint64_t start_ns, uint64_t end_ns, const char* function);
 void host_call(uint64_t correlation, uint64_t start_ns, uint64_t end_ns, const char* function);
 struct HostEvent {
@@ -26,7 +26,7 @@ struct HostEvent {
 };
 void host_event(const HostEvent& event, uint64_t correlation, uint32_t tid);
 
-// Calls of any function are reported if they last this long.
+// Calls of any observed function are reported if they last this long.
 inline constexpr uint64_t kLongCallNs = 100'000;
 
 // Times a call of the vendor's API from construction to end(), and reports it. Of nested calls of a thread, only the
@@ -37,15 +37,17 @@ class HostCall {
   ~HostCall();
   HostCall(const HostCall&) = delete;
   HostCall& operator=(const HostCall&) = delete;
-  // Call it after the vendor's function has returned. `is_slow`: the function is one whose calls are always reported.
+  // Call it after the vendor's function has returned. `is_slow`: every call of the function is reported. Otherwise,
+  // only those that last kLongCallNs are.
   void end(const char* function, bool is_slow);
 
  private:
   uint64_t start_ns_ = 0;  // 0: the call is not timed
 };
 
-// Reports the thread's last launch as such a call, if it is long. Call it when the vendor's function has returned.
-void report_if_long(const char* function);
+// Reports the call of the thread's last launch by host_call(), if it lasted kLongCallNs. `end_ns`: when the vendor's
+// function returned. Takes a stack, so call it last.
+void report_if_long(const char* function, uint64_t end_ns);
 
 // Reports that a call returned an error. `correlation` is the id of the call's stack. A launch (the thread's last one)
 // also counts as failed.

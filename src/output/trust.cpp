@@ -83,9 +83,13 @@ std::string idle_line(const ProfileInfo& info) {
   }
   std::string line = "idle time: " + percent_text_up(info.idle_not_sampled_ns, all) + " of " + duration_text(all) +
                      " outside of recorded calls is not explained by CPU samples";
-  if (const uint64_t polled = std::min(all, sum_of_meta(info, "idle.polled_ns")); polled != 0) {
+  // The numbers are of the whole recording. A file of --last, or a part of --rotate, has less.
+  if (const uint64_t polled = sum_of_meta(info, "idle.polled_ns"); polled != 0 && polled <= all) {
     line.append(", ").append(percent_text_up(polled, all)).append(" is estimated from ");
     line += counted_text(sum_of_meta(info, "idle.polls"), "poll") + " of threads in short gaps";
+  }
+  if (const uint64_t skipped = sum_of_meta(info, "idle.skipped_polls"); skipped != 0) {
+    line += ", " + counted_text(skipped, "round") + " of polls left out";
   }
   return line;
 }

@@ -138,7 +138,7 @@ enum class Op : uint8_t {
   no_work,  // a launch succeeded, but its GPU work was not recorded
   cpu,      // a thread computed
   off_cpu,  // a thread did not compute, or it is unknown whether it did; `name` says why
-  call,     // a call of the vendor's API that is known to be slow, or that lasted long; not a wait for the GPU
+  call,     // another call of the vendor's API that often is slow, or that lasted long; it may include a wait
 };
 
 // What the target did, and where in its code. Records of measurements refer to a Work by its id.
@@ -222,8 +222,8 @@ struct Share {
   uint64_t exclusive_ns = 0;
 };
 
-// Time in which a device had no work. It belongs to the next launch, or to a blocking call that delayed that launch.
-// With CPU samples, it belongs to what the thread of the next launch did (Op::cpu, Op::off_cpu or Op::sync).
+// Time in which a device had no work. It belongs to the next launch, or to a call that delayed that launch (Op::sync or
+// Op::call). With CPU samples, it belongs to what the thread of the next launch did (also Op::cpu or Op::off_cpu).
 struct Idle {
   uint64_t slice = 0;
   DeviceId device{};

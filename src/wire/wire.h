@@ -410,7 +410,7 @@ enum gpuprof_host_op_kind {
   GPUPROF_HOST_MIGRATE_DTOH = 6,
   GPUPROF_HOST_FAILED = 7, /* a call returned an error; `correlation` may be that of a launch; no duration */
   GPUPROF_HOST_CPU = 8,    /* the thread computed for this time, which ends at the sample */
-  GPUPROF_HOST_CALL = 9,   /* a call of the vendor's API lasted this long, and did not wait for the GPU on request */
+  GPUPROF_HOST_CALL = 9,   /* another call of the vendor's API lasted this long; it may include a wait for the GPU */
   GPUPROF_HOST_OPS = 10
 };
 

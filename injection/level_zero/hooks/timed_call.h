@@ -20,7 +20,7 @@ template <typename Parameters>
 void ZE_APICALL no_callback(Parameters* /*call_with*/, ze_result_t /*result*/, void* /*data*/, void** /*call*/) {}
 
 // Hooks the function kFunction with the callbacks kBefore and kAfter, which do not use the call's slot. If kIsSlow,
-// every call is reported, else those that last kLongCallNs.
+// every call is reported. Otherwise, only calls that last kLongCallNs are reported.
 template <const char* kFunction, bool kIsSlow, typename Parameters,
           TypedCallback<Parameters> kAfter = no_callback<Parameters>,
           TypedCallback<Parameters> kBefore = no_callback<Parameters>>

@@ -58,13 +58,13 @@ CREATE TABLE host (  -- sums of what threads did: work.op is call, sync, alloc, 
   bytes INTEGER NOT NULL
 );
 
--- Histograms of the durations of GPU work, and of host work with the op call. A bucket is at most 1/64 as wide as its shortest duration. In a profile that was
--- cut short, durations of the last half second may be missing.
+-- Histograms of the durations of GPU work, and of host work with the op call. A bucket is at most 1/64 as wide as its
+-- shortest duration. In a profile that was cut short, durations of the last half second may be missing.
 CREATE TABLE durations (
   work INTEGER NOT NULL REFERENCES work (id),
   shortest_ns INTEGER NOT NULL,  -- in the bucket
   longest_ns INTEGER NOT NULL,
-  launches INTEGER NOT NULL
+  launches INTEGER NOT NULL      -- or calls
 );
 
 CREATE TABLE samples (  -- counts of samples of GPU code, without times
@@ -81,14 +81,14 @@ CREATE VIEW kernels AS
          100.0 * SUM(m.gpu_ns) / MAX((SELECT SUM(gpu_ns) FROM measured), 1) AS percent
   FROM measured m JOIN work w ON w.id = m.work GROUP BY w.name, w.op ORDER BY gpu_ns DESC;
 
-CREATE VIEW percentiles AS  -- of the durations of each kernel and function, at most 1/64 too long
+CREATE VIEW percentiles AS  -- of the durations of GPU work with one name, at most 1/64 too long
   SELECT name, op, MAX(launches) AS launches, MIN(CASE WHEN up_to >= 0.5 * launches THEN longest_ns END) AS median_ns,
          MIN(CASE WHEN up_to >= 0.95 * launches THEN longest_ns END) AS p95_ns,
          MIN(CASE WHEN up_to >= 0.99 * launches THEN longest_ns END) AS p99_ns
   FROM (SELECT w.name, w.op, d.longest_ns,
                SUM(SUM(d.launches)) OVER (PARTITION BY w.name, w.op ORDER BY d.longest_ns) AS up_to,
                SUM(SUM(d.launches)) OVER (PARTITION BY w.name, w.op) AS launches
-        FROM durations d JOIN work w ON w.id = d.work GROUP BY w.name, w.op, d.longest_ns)
+        FROM durations d JOIN work w ON w.id = d.work WHERE w.op <> 'call' GROUP BY w.name, w.op, d.longest_ns)
   GROUP BY name, op;
 
 CREATE VIEW devices AS
@@ -121,9 +121,13 @@ CREATE VIEW host_paths AS  -- each call path of a function as text, once
         FROM host h JOIN work w ON w.id = h.work)
   GROUP BY op, function, path ORDER BY host_ns DESC;
 
-CREATE VIEW calls AS  -- each function of the vendor's API whose calls were recorded, except waits
+CREATE VIEW calls AS  -- each function of the vendor's API whose calls were recorded with the op call; see docs/cli.md
   SELECT h.function, SUM(h.count) AS calls, SUM(h.host_ns) AS host_ns, SUM(h.host_ns) / SUM(h.count) AS average_ns,
-         (SELECT p.median_ns FROM percentiles p WHERE p.op = 'call' AND p.name = w.name) AS median_ns,
+         (SELECT MIN(CASE WHEN up_to >= 0.5 * calls THEN longest_ns END)
+          FROM (SELECT d.longest_ns, SUM(SUM(d.launches)) OVER (ORDER BY d.longest_ns) AS up_to,
+                       SUM(SUM(d.launches)) OVER () AS calls
+                FROM durations d JOIN work c ON c.id = d.work
+                WHERE c.op = 'call' AND c.name = w.name GROUP BY d.longest_ns)) AS median_ns,
          MAX(h.longest_ns) AS longest_ns
   FROM host h JOIN work w ON w.id = h.work WHERE w.op = 'call' GROUP BY h.function ORDER BY host_ns DESC;
 

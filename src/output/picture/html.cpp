@@ -88,7 +88,7 @@ void histogram_cell(const SummaryLine& line, std::string& out) {
   std::string picture = "<svg class=\"bars\" viewBox=\"0 0 " + std::to_string(3 * kBars) + " " +
                         std::to_string(kHeight) + "\" role=\"img\"><title>";
   const uint64_t recorded = line.durations.recorded();
-  picture += "durations of " + counted_text(recorded, "call");
+  picture += "durations of " + counted_text(recorded, "GPU operation");
   if (recorded != line.weight.count) {
     picture += " of " + count_text(line.weight.count);
   }

@@ -226,6 +226,9 @@ void Correlator::poll_threads() {
     return;
   }
   for (const ThreadPolls::Result& result : thread_polls_->take()) {
+    if (result.poll && !windows_.contains(result.poll->time_ns)) {
+      continue;
+    }
     thread_states_.on_poll(
         result, windows_.open_since(), [&](const ThreadStates::Thread& thread, const ThreadPoll& poll) {
           with(thread.source, [&](const Source& source) { add_poll(source, result.id.tid, thread, poll); });

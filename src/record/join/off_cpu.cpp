@@ -17,7 +17,8 @@ void split_off_cpu(const ThreadPoll& before, const ThreadPoll& now, const std::f
   const uint64_t waited = std::min(wall - ran, now.waited_ns - std::min(before.waited_ns, now.waited_ns));
   const uint64_t blocked = wall - ran - waited;
   const std::string_view reason = now.blocked.empty() ? before.blocked : now.blocked;
-  const uint64_t throttled = std::min(waited, now.throttled_ns - std::min(before.throttled_ns, now.throttled_ns));
+  const uint64_t known_throttled = before.throttled_ns == 0 ? now.throttled_ns : before.throttled_ns;
+  const uint64_t throttled = std::min(waited, now.throttled_ns - std::min(known_throttled, now.throttled_ns));
   if (throttled > 0) {
     emit({throttled, "throttled"});
   }

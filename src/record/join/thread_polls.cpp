@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <memory>
 #include <random>
+#include <system_error>
 #include <utility>
 
 #include "base/clock.h"
@@ -96,12 +97,46 @@ uint64_t number_after(std::string_view text, std::string_view word) {
              : std::strtoul(std::string(text.substr(at + word.size(), 24)).c_str(), nullptr, 10);
 }
 
+// Returns the longest throttled time of nested cgroups: throttling of several of them at once counts once.
 uint64_t read_throttled(const std::vector<std::string>& files) {
-  uint64_t sum = 0;
+  uint64_t longest = 0;
   for (const std::string& file : files) {
-    sum += throttled_ns(read_text(file, kMostBytes));
+    longest = std::max(longest, throttled_ns(read_text(file, kMostBytes)));
   }
-  return sum;
+  return longest;
+}
+
+// The folders in /proc of a process's threads, by the ids that the process sees.
+using Folders = std::map<uint64_t, std::string>;
+
+Folders list_threads(const std::string& threads) {
+  constexpr size_t kMostListed = 16'384;  // each costs a read, and a target can have any number
+  Folders folders;
+  size_t depth = 0;
+  const std::unique_ptr<DIR, int (*)(DIR*)> list(opendir(threads.c_str()), closedir);
+  while (const dirent* entry = list == nullptr || folders.size() >= kMostListed ? nullptr : readdir(list.get())) {
+    const std::string folder = threads + entry->d_name + "/";
+    if (entry->d_name[0] != '.') {
+      folders.emplace(innermost_id(read_text(folder + "status", kMostBytes), depth), folder);
+    }
+  }
+  return folders;
+}
+
+// `listed` has the threads of the processes that were looked at before, by pid.
+std::string find_thread(const ThreadId& id, std::map<uint32_t, Folders>& listed) {
+  const std::string threads = "/proc/" + std::to_string(id.pid) + "/task/";
+  size_t depth = 0;
+  innermost_id(read_text("/proc/" + std::to_string(id.pid) + "/status", kMostBytes), depth);
+  if (depth <= 1) {
+    return threads + std::to_string(id.tid) + "/";
+  }
+  const auto [process, is_new] = listed.try_emplace(id.pid);
+  if (is_new) {
+    process->second = list_threads(threads);
+  }
+  const auto found = process->second.find(id.tid);
+  return found == process->second.end() ? std::string() : found->second;
 }
 
 }  // namespace
@@ -163,20 +198,8 @@ std::string_view blocked_reason(std::string_view stat, std::string_view syscall)
 }
 
 std::string thread_folder(const ThreadId& id) {
-  const std::string threads = "/proc/" + std::to_string(id.pid) + "/task/";
-  size_t depth = 0;
-  innermost_id(read_text("/proc/" + std::to_string(id.pid) + "/status", kMostBytes), depth);
-  if (depth <= 1) {
-    return threads + std::to_string(id.tid) + "/";
-  }
-  const std::unique_ptr<DIR, int (*)(DIR*)> list(opendir(threads.c_str()), closedir);
-  while (const dirent* entry = list == nullptr ? nullptr : readdir(list.get())) {
-    std::string folder = threads + entry->d_name + "/";
-    if (entry->d_name[0] != '.' && innermost_id(read_text(folder + "status", kMostBytes), depth) == id.tid) {
-      return folder;
-    }
-  }
-  return {};
+  std::map<uint32_t, Folders> listed;
+  return find_thread(id, listed);
 }
 
 std::optional<ThreadPoll> poll_thread(const std::string& folder, uint64_t (*clock)()) {
@@ -211,8 +234,12 @@ void ThreadPolls::set(std::vector<ThreadId> threads) {
     is_new_ = true;
   }
   changed_.notify_all();
-  if (starts) {
-    thread_ = std::thread([this] { loop(); });
+  if (starts && !failed_) {
+    try {
+      thread_ = std::thread([this] { loop(); });
+    } catch (const std::system_error&) {
+      failed_ = true;  // the target has taken all threads; time in short gaps stays unexplained
+    }
   }
 }
 
@@ -254,9 +281,13 @@ void ThreadPolls::loop() {
     lock.unlock();
     const uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);  // not the time in which others have the processor
     std::vector<Result> results;
+    std::map<uint32_t, Folders> listed;
     uint32_t pid = 0;
     uint64_t throttled = 0;
     for (auto& [id, folder] : folders) {
+      if (stop_) {
+        return;
+      }
       if (id.pid != std::exchange(pid, id.pid)) {
         const auto [files, is_new] = throttle.try_emplace(pid);
         if (is_new) {
@@ -264,7 +295,7 @@ void ThreadPolls::loop() {
         }
         throttled = read_throttled(files->second);
       }
-      folder = folder.empty() ? thread_folder(id) : std::move(folder);
+      folder = folder.empty() ? find_thread(id, listed) : std::move(folder);
       results.push_back({id, folder.empty() ? std::nullopt : poll_thread(folder, clock_)});
       if (results.back().poll) {
         results.back().poll->throttled_ns = throttled;
@@ -275,6 +306,8 @@ void ThreadPolls::loop() {
     skipped_ += rest_ns / (period_ns_ + period_ns_ / 2);
     if (results_.size() + results.size() <= kMostResults) {
       results_.insert(results_.end(), results.begin(), results.end());
+    } else {
+      ++skipped_;
     }
   }
 }

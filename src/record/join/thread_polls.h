@@ -3,6 +3,7 @@
 // user.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <map>
@@ -24,10 +25,11 @@ struct ThreadId {
 // What the kernel says about a thread at one time.
 struct ThreadPoll {
   uint64_t time_ns = 0;
-  uint64_t ran_ns = 0;        // how long the thread has run since it started
-  uint64_t waited_ns = 0;     // how long it has waited for a processor
-  uint64_t throttled_ns = 0;  // how long its cgroups have been without a processor, because of their limit
-  std::string_view blocked;   // why it is blocked; empty: it runs, or waits for a processor
+  uint64_t ran_ns = 0;     // how long the thread has run since it started
+  uint64_t waited_ns = 0;  // how long it has waited for a processor
+  // How long its cgroups have been without a processor, because of their limit; 0: unknown, or not at all.
+  uint64_t throttled_ns = 0;
+  std::string_view blocked;  // why it is blocked; empty: it runs, or waits for a processor
 };
 
 // Returns the files that count for how long the cgroups of a process were throttled. `cgroups` is the text of
@@ -78,7 +80,8 @@ class ThreadPolls {
   bool is_new_ = false;  // `threads_` has changed
   std::vector<Result> results_;
   uint64_t skipped_ = 0;
-  bool stop_ = false;
+  bool failed_ = false;  // the thread could not be started
+  std::atomic<bool> stop_ = false;
   std::thread thread_;  // last member, because the thread uses the others
 };
 

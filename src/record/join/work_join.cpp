@@ -62,13 +62,18 @@ void WorkJoin::report_unknown_launches(Source& source) {
   }
 }
 
-// Gives the event the weight of the window in which it was launched. Returns false if there is no such window. The work
-// of a window is in one slice, so that a reader can compare windows.
+// Gives the event the weight of the window in which it was launched. Returns false if there is no such window, or if it
+// is a call that does not begin and end in one window. The work of a window is in one slice, so that a reader can
+// compare windows.
 bool WorkJoin::weigh(WorkEvent& event, const PendingLaunch* launch) const {
   if (!join_.options.duty_cycle) {
     return true;
   }
-  const profile::Window* window = parts_.windows.at(launch == nullptr ? event.start_ns : launch->time_ns);
+  const bool is_call = event.site.op == profile::Op::call;
+  const profile::Window* window = parts_.windows.at(is_call || launch == nullptr ? event.start_ns : launch->time_ns);
+  if (is_call && parts_.windows.at(event.end_ns) != window) {
+    window = nullptr;  // most of the call's time may be outside of the window
+  }
   event.weight = window == nullptr ? 0 : window->weight;
   event.slice_ns = window == nullptr ? 0 : window->start_ns;
   return window != nullptr;
@@ -114,7 +119,7 @@ bool WorkJoin::take(WorkEvent event, RetryPolicy policy) {
     return true;
   }
   if (!weigh(event, launch)) {
-    ++join_.counters.totals().off_records;
+    join_.counters.totals().off_records += event.site.is_host ? 0 : 1;
     if (event.site.op == profile::Op::failed && Launches::is_launch(event.site.correlation)) {
       join_.counters.coverage(event.site.source).failed_between_windows();
     }

@@ -211,7 +211,7 @@ TEST_CASE("html: a row has a histogram of its durations, whose highest bar is as
   summary.work.push_back({.work = "unknown", .weight = {5, 1, 0}});
   const std::string text = html({}, summary, {});
   CHECK(count_of(text, "<svg class=\"bars\"") == 1);
-  CHECK(text.find("durations of 5 calls") != std::string::npos);
+  CHECK(text.find("durations of 5 GPU operations") != std::string::npos);
   CHECK(text.find("<path d=\"M0 20v-20h2v20zM87 20v-5h2v5z\"/>") != std::string::npos);
   CHECK(text.find("1.00 us - 2.00 us") != std::string::npos);
   summary.has_percentiles = false;

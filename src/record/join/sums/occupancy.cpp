@@ -65,7 +65,9 @@ void Occupancy::blocked(Thread thread, Work work, uint64_t start, uint64_t end, 
   if (blocked_calls_ >= kMaxBlockedInAll || blocked_.size() >= kMaxLanes) {
     drop_blocked();
   }
-  Blocked& blocked = blocked_[thread].intervals.at(static_cast<size_t>(did));
+  Lane& lane = blocked_[thread];
+  lane.is_sampled = lane.is_sampled || did == Did::compute;
+  Blocked& blocked = lane.intervals.at(static_cast<size_t>(did));
   auto place = blocked.calls.end();
   while (place != blocked.calls.begin() && std::prev(place)->end > end) {
     --place;  // an event that waited for its stack comes after later ones
@@ -312,13 +314,22 @@ void Occupancy::charge_sampled(Device device, Lane& lane, uint64_t begin, uint64
   }
   auto poll = first;
   for (; poll != lane.polls.end() && poll->at <= end; ++poll) {
-    poll->is_runnable ? sampled.add_runnable(poll->cause) : sampled.add_blocked(poll->cause);
+    if (!poll->is_runnable) {
+      sampled.add_blocked(poll->cause);
+    } else if (lane.is_sampled) {
+      sampled.add_runnable(poll->cause);
+    } else {
+      sampled.add_unexplained();  // CPU samples of other threads must not explain its time
+    }
   }
   // A wait counts when it has ended, so the poll after the gap shows it, too. A poll that follows two gaps counts once.
   const auto last = poll == lane.polls.end() ? std::prev(poll) : poll;
   uint64_t& waited_ns = lane.waited_ns[device];
   waited_ns = std::max(waited_ns, std::prev(first)->waited_ns);
-  sampled.add_waited(last->waited_ns - std::min(waited_ns, last->waited_ns));
+  const uint64_t between_ns = last->at - std::prev(first)->at;
+  if (windows_.recorded(std::prev(first)->at, last->at) == between_ns) {  // else there are waits of a pause
+    sampled.add_waited(last->waited_ns - std::min(waited_ns, last->waited_ns));
+  }
   waited_ns = last->waited_ns;
   Blocked& samples = lane.intervals.at(static_cast<size_t>(Did::compute));
   for (size_t i = first_after(samples, begin); i < samples.calls.size() && samples.calls[i].end <= end; ++i) {

@@ -117,6 +117,7 @@ class Occupancy {
     std::array<Blocked, 4> intervals;  // indexed by Did
     std::deque<Poll> polls;
     bool feeds = false;                    // the thread has launched work
+    bool is_sampled = false;               // it has had CPU samples
     std::map<Device, uint64_t> waited_ns;  // how much of Poll::waited_ns the device has taken
   };
   static uint64_t end_of(const Call& call) { return call.end; }

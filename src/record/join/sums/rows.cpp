@@ -41,6 +41,14 @@ uint64_t sampled_gap_ns(uint64_t cpu_period_ns) {
   return cpu_period_ns == 0 ? 0 : kSamplesInGap * std::max<uint64_t>(cpu_period_ns, GPUPROF_LONGEST_TICK_NS);
 }
 
+// Shorter calls do not explain idle time, although some functions report each of their calls. A program that allocates
+// memory 20,000 times a second would otherwise push the thread's long calls out of the limited list of intervals.
+constexpr uint64_t kShortestCallNs = 100'000;
+
+bool explains_idle_time(const WorkEvent& event) {
+  return event.site.op != profile::Op::call || event.duration() >= kShortestCallNs;
+}
+
 uint64_t thread_key(uint32_t pid, uint32_t tid) {
   return tid == 0 ? 0 : join_ids(pid, tid);
 }
@@ -121,7 +129,7 @@ void Rows::share_time(const WorkEvent& event, const WorkKey& key, profile::WorkI
   const Occupancy::Thread thread = thread_key(pid, key.tid);
   if (event.site.is_host) {
     const auto did = what_thread_did(key.op);
-    if (did && !join_.memory().is_full()) {
+    if (did && explains_idle_time(event) && !join_.memory().is_full()) {
       const uint64_t start_ns = event.within_ns != 0 ? event.within_ns : event.start_ns;
       occupancy_.blocked(thread, profile::index(work), start_ns, event.end_ns, *did, event.duration());
     }

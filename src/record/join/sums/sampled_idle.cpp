@@ -31,8 +31,9 @@ void add_all(const std::map<SampledIdle::Work, uint64_t>& values, std::map<Sampl
 
 void halve_all(std::map<SampledIdle::Work, uint64_t>& values) {
   for (auto& [work, value] : values) {
-    value = (value + 1) / 2;
+    value /= 2;
   }
+  std::erase_if(values, [](const auto& entry) { return entry.second == 0; });
 }
 
 }  // namespace

@@ -24,6 +24,8 @@ class SampledIdle {
   void add_blocked(Work cause) { ++now_.blocked[cause]; }
   // In the idle time, a poll found the thread runnable: on a CPU, or waiting for one. `no_processor` gets the waits.
   void add_runnable(Work no_processor) { ++now_.runnable[no_processor]; }
+  // In the idle time, a poll found a runnable thread that has no CPU samples.
+  void add_unexplained() { add_blocked(0); }
   // A CPU sample in the idle time, for `ns` of CPU time.
   void add_sample(Work stack, uint64_t ns);
   // So long, at most, did the threads wait for a processor in the idle time.

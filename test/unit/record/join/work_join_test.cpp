@@ -498,6 +498,33 @@ TEST_CASE("busy and idle time add up to the window, and a wait is charged for th
   CHECK(busy + idle == batch.windows[0].end_ns - batch.windows[0].start_ns);
 }
 
+TEST_CASE("only calls of 100 us or longer get the idle time that they cover") {
+  Rig rig;
+  rig.stack(77);
+  rig.launch(1, 77);
+  rig.launch(2, 77);
+  const auto call = [&](uint64_t id, uint64_t start, uint64_t end) {
+    HostOp op = sync(id, start, end);
+    op.op = GPUPROF_HOST_CALL;
+    rig.launch(op.correlation, 77, end);
+    rig.correlator.on_host_op(op);
+  };
+  call(8, 20'000, 119'999);
+  call(9, 200'000, 300'000);
+  rig.correlator.on_gpu_op(Rig::kernel(1, 1000, 10'000));
+  rig.correlator.on_gpu_op(Rig::kernel(2, 1000, 400'000));
+  const Batch batch = finish(rig);
+  uint64_t in_calls = 0;
+  for (const auto& one : batch.idle) {
+    const auto work = rig.works.find(one.work);
+    in_calls += work != rig.works.end() && work->second.op == profile::Op::call ? one.ns : 0;
+  }
+  CHECK(in_calls == 100'000);
+  const auto calls = rig.rows(batch, profile::Op::call);
+  REQUIRE(calls.size() == 1);
+  CHECK(calls.front().second.count == 2);  // short calls still have a row
+}
+
 TEST_CASE("with CPU samples, idle time belongs to what the launching thread computed, or is not explained") {
   Rig rig({.cpu_period_ns = 10'000'000});
   rig.stack(77);
@@ -699,6 +726,32 @@ TEST_CASE("with a duty cycle, work of lost launches counts with its weight, too"
   CHECK(counts[CoverageCount::matched] == 1);
   CHECK(counts[CoverageCount::between_windows] == 1);
   CHECK(counts[CoverageCount::represented] == 2);
+}
+
+TEST_CASE("with a duty cycle, only calls that begin and end in one window count") {
+  Rig rig({.duty_cycle = true});
+  rig.stack(77);
+  rig.correlator.close_window(20'000);
+  rig.correlator.open_window(50'000, 7);
+  rig.correlator.close_window(60'000);
+  rig.correlator.open_window(70'000, 3);
+  const auto call = [&](uint64_t id, uint64_t start, uint64_t end) {
+    HostOp op = sync(id, start, end);
+    op.op = GPUPROF_HOST_CALL;
+    rig.launch(op.correlation, 77, end);  // a call's stack is often taken at its end
+    rig.correlator.on_host_op(op);
+  };
+  call(1, 51'000, 52'000);
+  call(2, 45'000, 55'000);  // begins between the windows
+  call(3, 58'000, 61'000);  // ends between the windows
+  call(4, 59'000, 71'000);  // ends in the next window
+  call(5, 61'000, 69'000);
+  rig.correlator.end_iteration(true);
+  const auto calls = rig.rows(rig.take(), profile::Op::call);
+  REQUIRE(calls.size() == 1);
+  CHECK(calls.front().second.count == 7);
+  CHECK(calls.front().second.sum_ns == 7'000);
+  CHECK(rig.correlator.totals().off_records == 0);  // calls are not GPU records
 }
 
 TEST_CASE("sums of false times stay within 64 bits, and the excess counts as malformed") {
