@@ -26,9 +26,6 @@ struct batch {
   __u64 since_ns;
   __u32 listed;
   __u32 reads;
-  /* i915: 1: the driver may still change addresses in the batch, so kernels may be missing or wrong */
-  __u32 relocated;
-  __u32 pad;
   /* The first dwords of one command. They are stored here because the BPF stack is too small. The second half is for
    * the verifier, which cannot see that the parts of a window in two pages fit into the first half. */
   __u32 words[2 * GPUPROF_BATCH_WINDOW];
@@ -88,8 +85,9 @@ static long find_listed(__u32 index, struct listed_context* context) {
       bpf_probe_read_kernel(&handle, sizeof(handle), &object->handle) != 0) {
     return 1;
   }
-  /* GPU addresses are sign-extended from bit 47 (canonical form). The mask drops the bits above. */
-  __u64 into = (context->address - begin) & 0xffffffffffffull;
+  /* GPU addresses are sign-extended from bit 47 (canonical form). The mask drops the bits above. The driver may have set
+   * flags in the low bits of an object's address. */
+  __u64 into = (context->address - (begin & ~IN_PAGE)) & 0xffffffffffffull;
   __u64 number = object_number(context->file, handle, 0);
   const struct object_memory* memory = number ? bpf_map_lookup_elem(&object_memories, &number) : 0;
   if (!memory || into >= memory->bytes) {
@@ -100,7 +98,7 @@ static long find_listed(__u32 index, struct listed_context* context) {
 }
 
 static __always_inline __u64 address_in_process(struct batch* batch, __u64 address) {
-  __u64 in_page = address & ((1ull << PAGE_BITS) - 1);
+  __u64 in_page = address & IN_PAGE;
   if (batch->to && batch->page == address - in_page) {
     return batch->to + in_page;
   }
@@ -189,9 +187,6 @@ static __noinline int read_batch(struct batch* batch) {
   bpf_loop(GPUPROF_BATCH_COMMANDS, scan_command, &context, 0);
   if (batch->scan.dynamic && (!dynamic || *dynamic != batch->scan.dynamic)) {
     bpf_map_update_elem(&dynamic_bases, &queue, &batch->scan.dynamic, BPF_ANY);
-  }
-  if (batch->relocated && batch->scan.state == GPUPROF_BATCH_ENDED) {
-    batch->scan.state = GPUPROF_BATCH_CUT;
   }
   int written = batch->scan.state != GPUPROF_BATCH_UNWRITTEN && batch->scan.state != GPUPROF_BATCH_UNKNOWN;
   if (!written && batch->reads > 0 && batch->reads < MAX_READS) {
@@ -298,14 +293,18 @@ static __always_inline void defer(struct batch* batch) {
 }
 
 struct handed {
+  __u64 id;
   __u64 file;
   __u64 address;
   __u64 list;
   __u32 listed;
   __u32 vm;
   __u32 queue;
-  __u32 relocated;
 };
+
+static __always_inline __u64 new_batch_id(void) {
+  return mix(bpf_get_current_pid_tgid(), bpf_ktime_get_ns()) | 1;
+}
 
 /* Reads a submitted batch. Returns the id of its event; 0: not read. Call it in the submitting thread's context. */
 static __always_inline __u64 take_batch(const struct handed* handed) {
@@ -323,23 +322,21 @@ static __always_inline __u64 take_batch(const struct handed* handed) {
   }
   batch->since_ns = bpf_ktime_get_ns();
   batch->event.type = GPUPROF_DRM_BATCH;
-  batch->event.id = mix(thread, batch->since_ns) | 1;
+  batch->event.id = handed->id;
   batch->event.file = handed->file;
   batch->event.vm = handed->vm;
   batch->event.queue = handed->queue;
   batch->address = handed->address;
   batch->list = handed->list;
   batch->listed = handed->listed;
-  batch->relocated = handed->relocated;
   int finished = read_batch(batch);
   if (!finished && !batch->list) {
     defer(batch);
   } else if (!finished && batch->scan.state != GPUPROF_BATCH_ENDED && batch->scan.state != GPUPROF_BATCH_CUT) {
     count_job(GPUPROF_DRM_GIVEN_UP); /* i915 batches are not deferred, because they must be complete when submitted */
   }
-  __u64 id = batch->event.id;
   bpf_map_delete_elem(&batches, &thread);
-  return id;
+  return handed->id;
 }
 
 #endif

@@ -140,8 +140,9 @@ int on_i915_exec(__u64* ctx) {
   const struct drm_i915_gem_execbuffer2* exec = (const struct drm_i915_gem_execbuffer2*)ctx[2];
   struct gpuprof_drm_submission submission = {.kind = GPUPROF_DRM_CONTEXT};
   submission.id = (__u32)BPF_CORE_READ(exec, rsvd1);
-  if (config.batches) {
-    submission.batch = take_i915_batch(number_of(ctx[1]), submission.id, exec, number_of(ctx[3]), &submission.vm);
+  if (config.batches && is_recorded()) {
+    submission.batch = new_batch_id();
+    submission.vm = vm_of_context(number_of(ctx[1]), submission.id);
   }
   begin_submission((const struct drm_file*)ctx[1], &submission);
   return 0;
@@ -149,6 +150,11 @@ int on_i915_exec(__u64* ctx) {
 
 SEC("fexit")
 int on_i915_exec_end(__u64* ctx) {
+  __u64 thread = bpf_get_current_pid_tgid();
+  const struct call* call = bpf_map_lookup_elem(&submissions, &thread);
+  if (call && call->submission.batch && (int)ctx[4] == 0) {
+    take_i915_batch(number_of(ctx[1]), &call->submission, (const void*)ctx[2], number_of(ctx[3]));
+  }
   return end_submission((int)ctx[4]);
 }
 

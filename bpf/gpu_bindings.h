@@ -15,6 +15,7 @@
 #define BINDING_BLOCKS 96 /* A range is divided into at most this many blocks. */
 #define BLOCK_SIZES 64
 #define PAGE_BITS 12
+#define IN_PAGE ((1ull << PAGE_BITS) - 1)
 
 /* The last numbers given to VMs, bindings, files and objects. */
 struct {

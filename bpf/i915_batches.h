@@ -15,7 +15,6 @@ struct i915_exec {
   __u64 context;
 };
 #define I915_BATCH_IS_FIRST (1ull << 18) /* the batch is the call's first object; without this flag, the last */
-#define I915_NO_RELOCATION (1ull << 11)  /* the addresses in the batch are those of the objects */
 struct i915_mmap_offset {
   __u32 object;
   __u32 pad;
@@ -155,32 +154,35 @@ int on_i915_closed(__u64* ctx) {
   return 0;
 }
 
-/* Calls take_batch(). Sets `*vm` to the VM that user space has assigned to the context, or to 0 if the context has
- * its own VM. */
-static __always_inline __u64 take_i915_batch(__u64 file, __u32 context, const void* exec, __u64 objects, __u32* vm) {
+/* Returns the VM that user space has assigned to the context, or 0 if the context has its own VM. */
+static __always_inline __u32 vm_of_context(__u64 file, __u32 context) {
+  struct context_key key = {file_number(file, 1), context};
+  const __u32* given = bpf_map_lookup_elem(&context_vms, &key);
+  return given ? *given : 0;
+}
+
+/* Reads the batch of a call that has succeeded. Before that, neither the objects' addresses nor the addresses in the
+ * batch need be right: the driver places the objects and applies the relocations during the call. */
+static __always_inline void take_i915_batch(__u64 file, const struct gpuprof_drm_submission* submission,
+                                            const void* exec, __u64 objects) {
   struct i915_exec asked;
   __u64 address = 0;
-  if (!is_recorded() || bpf_probe_read_kernel(&asked, sizeof(asked), exec) != 0 || !asked.count || !objects) {
-    return 0;
+  if (bpf_probe_read_kernel(&asked, sizeof(asked), exec) != 0 || !asked.count || !objects) {
+    return;
   }
   __u32 which = asked.flags & I915_BATCH_IS_FIRST ? 0 : asked.count - 1;
   const struct i915_object* object = (const struct i915_object*)objects + which;
-  __u32 relocations = 0;
-  if (bpf_probe_read_kernel(&address, sizeof(address), &object->address) != 0 ||
-      bpf_probe_read_kernel(&relocations, sizeof(relocations), &object->relocations_count) != 0) {
-    return 0;
+  if (bpf_probe_read_kernel(&address, sizeof(address), &object->address) != 0) {
+    return;
   }
-  struct context_key key = {file_number(file, 1), context};
-  const __u32* given = bpf_map_lookup_elem(&context_vms, &key);
-  *vm = given ? *given : 0;
-  struct handed handed = {.file = file,
-                          .address = address + asked.start,
+  struct handed handed = {.id = submission->batch,
+                          .file = file,
+                          .address = (address & ~IN_PAGE) + asked.start,
                           .list = objects,
                           .listed = asked.count,
-                          .vm = given ? *given : context | 0x80000000u,
-                          .queue = context,
-                          .relocated = relocations && !(asked.flags & I915_NO_RELOCATION)};
-  return take_batch(&handed);
+                          .vm = submission->vm ? submission->vm : submission->id | 0x80000000u,
+                          .queue = submission->id};
+  take_batch(&handed);
 }
 
 #endif

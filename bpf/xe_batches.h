@@ -161,7 +161,7 @@ static __always_inline __u64 take_xe_batch(__u64 file, __u32 vm, __u32 queue, co
     return 0;
   }
   reread_deferred(file);
-  struct handed handed = {.file = file, .address = asked.address, .vm = vm, .queue = queue};
+  struct handed handed = {.id = new_batch_id(), .file = file, .address = asked.address, .vm = vm, .queue = queue};
   return take_batch(&handed);
 }
 

@@ -10,8 +10,8 @@ enum gpuprof_drm_event_type {
   GPUPROF_DRM_QUEUED = 64, /* gpuprof_drm_queued: the submitting thread or a kernel thread has queued a job */
   GPUPROF_DRM_RUN = 65,    /* gpuprof_drm_job: a kernel worker has given the job to the hardware */
   GPUPROF_DRM_DONE = 66,   /* gpuprof_drm_job: the job's fence was signalled */
-  /* gpuprof_drm_batch: sent before the job that submits the batch, and again when more kernels of the batch are known
-   * */
+  /* gpuprof_drm_batch: sent before the job that submits the batch (i915: after it), and again when more kernels of the
+   * batch are known */
   GPUPROF_DRM_BATCH = 67,
   GPUPROF_DRM_BOUND = 68,    /* gpuprof_drm_bound: addresses of a VM were bound to something else, or unbound */
   GPUPROF_DRM_SUBMITTED = 69 /* gpuprof_drm_submitted: sent after the system call that queued the job */

@@ -20,7 +20,6 @@
 #define AT(object) (0x100000000ull + (object)*0x10000ull) /* GPU address */
 
 static int gpu = -1;
-static unsigned relocations; /* addresses in the next batch that the driver may still change */
 
 static void call(const char* what, unsigned long command, void* argument) {
   if (ioctl(gpu, command, argument) != 0) {
@@ -30,7 +29,7 @@ static void call(const char* what, unsigned long command, void* argument) {
 }
 
 __attribute__((noinline)) void submit(unsigned ring, unsigned context, unsigned ms, uint64_t batch) {
-  struct fake_gpu_submit job = {ring, 0, ms * 1000000ull, context, relocations, batch};
+  struct fake_gpu_submit job = {ring, 0, ms * 1000000ull, context, 0, batch};
   call("submit", FAKE_GPU_SUBMIT, &job);
   call("wait", FAKE_GPU_WAIT, NULL);
 }
@@ -48,6 +47,30 @@ static uint8_t* memory_of(int file, off_t offset) {
 static void list(unsigned object, void* memory) {
   struct fake_gpu_bind wanted = {0, object, AT(object), (uint64_t)memory, BYTES};
   call("object", FAKE_GPU_BIND, &wanted);
+}
+
+/* The layout of drm_i915_gem_relocation_entry. */
+struct relocation {
+  uint32_t target;
+  uint32_t delta;
+  uint64_t offset;
+  uint64_t presumed;
+  uint32_t domains[2];
+};
+
+/* Submits a batch, that holds no valid address: the driver places the
+ * objects during the call, and then writes into the batch where it goes on. */
+static void relocated(uint8_t* user, uint8_t* mapped) {
+  struct relocation relocation = {.target = MAPPED, .delta = 0x3000, .offset = 0x7004};
+  struct fake_gpu_relocations relocations = {USER, 1, (uint64_t)&relocation};
+  put_jump((uint32_t*)(user + 0x7000), 0xdead0000);
+  put_kernel((uint32_t*)(mapped + 0x3000), 0xe000);
+  call("relocate", FAKE_GPU_RELOCATE, &relocations);
+  submit(0, 1, 20, AT(USER) + 0x7000);
+  put_jump((uint32_t*)(user + 0x7000), 0xdead0000);
+  submit(1, 1, 20, AT(USER) + 0x7000);
+  relocations.count = 0;
+  call("relocate", FAKE_GPU_RELOCATE, &relocations);
 }
 
 /* The layout of i915_user_extension, followed by its data. */
@@ -108,9 +131,7 @@ int main(void) {
   /* No batch of context 3 has set the base address. */
   submit(0, 3, 20, AT(USER) + 0x6000);
 
-  relocations = 1;
-  submit(0, 1, 20, AT(USER));
-  relocations = 0;
+  relocated(user, mapped);
 
   submit(0, 1, 20, AT(NOT_MAPPED));
   put_jump((uint32_t*)(user + 0x4000), AT(NOT_MAPPED));

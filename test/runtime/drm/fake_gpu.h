@@ -14,8 +14,7 @@ struct fake_gpu_submit {
   __u32 by_worker; /* 1: a kernel thread queues the job; or FAKE_GPU_NO_FENCE */
   __u64 duration_ns;
   __u32 queue; /* xe: the exec queue; i915: the context */
-  /* xe: the driver first queues its own job of this many ms on the other ring; i915: relocations of the batch */
-  __u32 own;
+  __u32 own;   /* xe: the driver first queues its own job of this many ms on the other ring */
   __u64 batch; /* xe: GPU address of the commands, which the fake GPU does not read */
 };
 
@@ -76,7 +75,15 @@ struct fake_gpu_context {
   __u32 vm;
   __u64 extensions;
 };
-#define FAKE_GPU_OBJECTS 8 /* maximum per file of i915 */
+#define FAKE_GPU_OBJECTS 8 /* maximum per file of i915; the objects' numbers are smaller */
+
+/* i915: later calls do not say where the objects are, as in a program that has not learned their addresses. The driver
+ * places the objects, and writes their addresses into this object: `count` entries of drm_i915_gem_relocation_entry. */
+struct fake_gpu_relocations {
+  __u32 object;
+  __u32 count;
+  __u64 entries;
+};
 
 /* xe: destroys a VM or closes an object. */
 struct fake_gpu_gone {
@@ -108,6 +115,7 @@ struct fake_gpu_stalls {
 #define FAKE_GPU_GONE _IOW('g', 8, struct fake_gpu_gone)
 #define FAKE_GPU_CONTEXT _IOW('g', 9, struct fake_gpu_context)
 #define FAKE_GPU_BINDS _IOW('g', 10, struct fake_gpu_binds)
+#define FAKE_GPU_RELOCATE _IOW('g', 11, struct fake_gpu_relocations)
 #define FAKE_GPU_OBJECT _IOWR('g', 7, struct fake_gpu_object)
 
 #endif

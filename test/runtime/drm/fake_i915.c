@@ -161,6 +161,41 @@ static void submit_late(struct work_struct* work) {
   late->result = add_request(&late->submit);
 }
 
+/* An open file of the device. Each of its objects is at an address, and may hold a batch. */
+struct client {
+  struct drm_file file; /* only fields that gpuprof reads are set */
+  struct drm_i915_gem_exec_object2 objects[FAKE_GPU_OBJECTS];
+  u32 count;
+  bool relocates;
+  /* By an object's number: its GPU address and its address in the process. */
+  u64 placed[FAKE_GPU_OBJECTS];
+  u64 memory[FAKE_GPU_OBJECTS];
+};
+
+#define PLACED (1ull << 7) /* i915 marks an object that it placed elsewhere by such a flag in the address */
+
+/* Places the objects of a call, and writes their addresses as the relocations say. */
+static int place_objects(const struct client* client, struct drm_i915_gem_exec_object2* objects) {
+  u32 i, j;
+
+  for (i = 0; i < client->count; ++i) {
+    const struct drm_i915_gem_relocation_entry __user* entries = u64_to_user_ptr(objects[i].relocs_ptr);
+    objects[i].offset = client->placed[objects[i].handle] | PLACED;
+    for (j = 0; j < objects[i].relocation_count; ++j) {
+      struct drm_i915_gem_relocation_entry entry;
+      u64 address;
+      if (copy_from_user(&entry, &entries[j], sizeof(entry)) || entry.target_handle >= FAKE_GPU_OBJECTS) {
+        return -EFAULT;
+      }
+      address = client->placed[entry.target_handle] + (int)entry.delta;
+      if (copy_to_user(u64_to_user_ptr(client->memory[objects[i].handle] + entry.offset), &address, sizeof(address))) {
+        return -EFAULT;
+      }
+    }
+  }
+  return 0;
+}
+
 /* This function has the name and arguments of the real one. `buffers_ptr` points to the fake driver's own data. */
 int i915_gem_do_execbuffer(struct drm_device* dev, struct drm_file* file, struct drm_i915_gem_execbuffer2* args,
                            struct drm_i915_gem_exec_object2* exec);
@@ -175,6 +210,9 @@ noinline int i915_gem_do_execbuffer(struct drm_device* dev, struct drm_file* fil
   if (late.submit.ring >= ENGINES) {
     return -EINVAL;
   }
+  if (place_objects(container_of(file, struct client, file), exec)) {
+    return -EFAULT;
+  }
   if (!late.submit.by_worker) {
     return add_request(&late.submit);
   }
@@ -184,13 +222,6 @@ noinline int i915_gem_do_execbuffer(struct drm_device* dev, struct drm_file* fil
   destroy_work_on_stack(&late.work);
   return late.result;
 }
-
-/* An open file of the device. Each of its objects is at an address, and may hold a batch. */
-struct client {
-  struct drm_file file; /* only fields that gpuprof reads are set */
-  struct drm_i915_gem_exec_object2 objects[FAKE_GPU_OBJECTS];
-  u32 count;
-};
 
 /* Submits the batch at the given address. Ring 0 has the batch's object first in the list, other rings have it last. */
 static int submit_request(struct file* file, const void __user* from) {
@@ -204,13 +235,13 @@ static int submit_request(struct file* file, const void __user* from) {
     return -EFAULT;
   }
   for (i = 0; i < client->count; ++i) {
-    if ((submit.batch & ~0xffffull) == objects[i].offset) {
+    if ((submit.batch & ~0xffffull) == client->placed[objects[i].handle]) {
       swap(objects[i], objects[submit.ring == 0 ? 0 : client->count - 1]);
       break;
     }
   }
-  if (client->count) {
-    objects[submit.ring == 0 ? 0 : client->count - 1].relocation_count = submit.own;
+  for (i = 0; i < client->count; ++i) {
+    objects[i].offset = client->relocates ? 0 : client->placed[objects[i].handle];
   }
   args.flags = submit.ring == 0 ? I915_EXEC_BATCH_FIRST : 0;
   args.batch_start_offset = submit.batch & 0xffff;
@@ -267,13 +298,13 @@ static int bind_memory(struct client* client, const void __user* from) {
   if (copy_from_user(&wanted, from, sizeof(wanted))) {
     return -EFAULT;
   }
-  if (client->count >= FAKE_GPU_OBJECTS) {
+  if (client->count >= FAKE_GPU_OBJECTS || wanted.object >= FAKE_GPU_OBJECTS) {
     return -ENOSPC;
   }
   object = &client->objects[client->count++];
   object->handle = wanted.object;
-  object->offset = wanted.address;
-  object->flags = EXEC_OBJECT_PINNED;
+  client->placed[wanted.object] = wanted.address;
+  client->memory[wanted.object] = wanted.memory;
   if (wanted.memory && wanted.object % 2) {
     struct drm_i915_gem_mmap made = {.handle = wanted.object, .size = wanted.bytes, .addr_ptr = wanted.memory};
     return i915_gem_mmap_ioctl(&card.drm, &made, &client->file);
@@ -281,6 +312,23 @@ static int bind_memory(struct client* client, const void __user* from) {
   if (wanted.memory) {
     struct drm_i915_gem_userptr made = {.user_ptr = wanted.memory, .user_size = wanted.bytes, .handle = wanted.object};
     return i915_gem_userptr_ioctl(&card.drm, &made, &client->file);
+  }
+  return 0;
+}
+
+static int set_relocations(struct client* client, const void __user* from) {
+  struct fake_gpu_relocations wanted;
+  u32 i;
+
+  if (copy_from_user(&wanted, from, sizeof(wanted))) {
+    return -EFAULT;
+  }
+  for (i = 0; i < client->count; ++i) {
+    if (client->objects[i].handle == wanted.object) {
+      client->objects[i].relocation_count = wanted.count;
+      client->objects[i].relocs_ptr = wanted.entries;
+      client->relocates = wanted.count != 0;
+    }
   }
   return 0;
 }
@@ -356,6 +404,8 @@ static long on_ioctl(struct file* file, unsigned int command, unsigned long argu
       return tell_truth((void __user*)argument);
     case FAKE_GPU_BIND:
       return bind_memory(file->private_data, (const void __user*)argument);
+    case FAKE_GPU_RELOCATE:
+      return set_relocations(file->private_data, (const void __user*)argument);
     case FAKE_GPU_OBJECT:
       return find_object(file->private_data, (void __user*)argument);
     case FAKE_GPU_CONTEXT:
