@@ -132,6 +132,22 @@ int on_xe_queue_created(__u64* ctx) {
   return 0;
 }
 
+/* The layout of drm_xe_exec_queue_destroy, which xe's stable interface fixes, has the queue's id first. */
+SEC("fexit")
+int on_xe_queue_destroyed(__u64* ctx) {
+  struct exec_queue_key key = {ctx[2], 0};
+  __u32 queue = 0;
+  if ((int)ctx[3] != 0 || !is_recorded() || bpf_probe_read_kernel(&queue, sizeof(queue), (const void*)ctx[1]) != 0) {
+    return 0;
+  }
+  key.queue = queue;
+  const __u64* context = bpf_map_lookup_elem(&queue_contexts, &key);
+  if (context) {
+    send_queue_ended(number_of(ctx[2]), *context);
+  }
+  return 0;
+}
+
 /* Programs at i915_gem_do_execbuffer(). Arguments: (struct drm_device*, struct drm_file*, struct
  * drm_i915_gem_execbuffer2*, struct drm_i915_gem_exec_object2*) */
 

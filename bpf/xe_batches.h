@@ -135,10 +135,20 @@ int on_xe_vm_kept(__u64* ctx) {
   return 0;
 }
 
+static void send_queue_ended(__u64 file, __u64 context) {
+  struct gpuprof_drm_queue_ended event = {GPUPROF_DRM_QUEUE_ENDED, 0, file, context, bpf_ktime_get_ns()};
+  if (bpf_ringbuf_output(&events, &event, sizeof(event), BPF_RB_NO_WAKEUP) != 0) {
+    count_job(GPUPROF_DRM_LOST_BATCHES);
+  }
+}
+
 /* Arguments: (struct drm_device*, struct drm_file*) */
 SEC("fentry")
 int on_xe_closed(__u64* ctx) {
   __u64 file = number_of(ctx[1]);
+  if (file_number(file, 0)) {
+    send_queue_ended(file, 0);
+  }
   forget_deferred(file);
   forget_file(file);
   return 0;

@@ -14,7 +14,8 @@ enum gpuprof_drm_event_type {
    * batch are known */
   GPUPROF_DRM_BATCH = 67,
   GPUPROF_DRM_BOUND = 68,    /* gpuprof_drm_bound: addresses of a VM were bound to something else, or unbound */
-  GPUPROF_DRM_SUBMITTED = 69 /* gpuprof_drm_submitted: sent after the system call that queued the job */
+  GPUPROF_DRM_SUBMITTED = 69, /* gpuprof_drm_submitted: sent after the system call that queued the job */
+  GPUPROF_DRM_QUEUE_ENDED = 70 /* gpuprof_drm_queue_ended: xe stops the work of an exec queue */
 };
 
 /* How a job ended. */
@@ -80,6 +81,15 @@ struct gpuprof_drm_bound {
   gpuprof_u64 bytes;
 };
 
+/* Says that an exec queue was destroyed, or that its file is being closed. */
+struct gpuprof_drm_queue_ended {
+  gpuprof_u32 type;
+  gpuprof_u32 pad;
+  gpuprof_u64 file;    /* as in gpuprof_drm_submission */
+  gpuprof_u64 context; /* fence context of the queue's jobs; 0: all queues of the file */
+  gpuprof_u64 time_ns;
+};
+
 #define GPUPROF_DRM_RING_BYTES 32
 #define GPUPROF_DRM_DEVICE_BYTES 32
 #define GPUPROF_DRM_DRIVER_BYTES 16
@@ -104,7 +114,7 @@ enum gpuprof_drm_count {
   GPUPROF_DRM_LOST_QUEUED = 0,   /* recorded jobs dropped because the ring buffer or the table was full */
   GPUPROF_DRM_OF_KERNEL = 1,     /* jobs that a kernel thread queued without naming a client */
   GPUPROF_DRM_LOST_TIMES = 2,    /* RUN and DONE events dropped because the ring buffer was full */
-  GPUPROF_DRM_LOST_BATCHES = 3,  /* BATCH, BOUND and SUBMITTED events dropped because the ring buffer was full */
+  GPUPROF_DRM_LOST_BATCHES = 3,  /* BATCH, BOUND, SUBMITTED and QUEUE_ENDED events dropped because the ring buffer was full */
   GPUPROF_DRM_LOST_BINDINGS = 4, /* bindings dropped because the table was full */
   GPUPROF_DRM_GIVEN_UP = 5,      /* incomplete batches that the BPF program stopped scanning */
   /* waits of recorded processes for the GPU, although the process has submitted nothing since its last wait */

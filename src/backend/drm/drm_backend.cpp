@@ -170,6 +170,12 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
   }
 
+  void on_queue_ended(const gpuprof_drm_queue_ended& ended) override {
+    if (stalls_) {
+      stalls_->join().on_queue_ended(ended);
+    }
+  }
+
   void on_job(const JobKey& key, const Job& job, uint64_t start_ns) override {
     if (stalls_) {
       stalls_->join().on_job(key, job, start_ns);

@@ -76,6 +76,7 @@ std::vector<Program> programs_for(const KernelEvents& events, bool batches) {
     programs.push_back({"on_drm_mmap", "drm_gem_mmap", true, &KernelEvents::xe_batches});
     programs.push_back({"on_object_closed", "drm_gem_handle_delete", true, &KernelEvents::xe_batches});
     programs.push_back({"on_xe_closed", "xe_file_close", true, &KernelEvents::xe_batches});
+    programs.push_back({"on_xe_queue_destroyed", "xe_exec_queue_destroy_ioctl", true, &KernelEvents::xe_batches});
     programs.push_back({"on_xe_vm_destroyed", "xe_vm_destroy_ioctl", true, &KernelEvents::xe_batches});
     programs.push_back({"on_xe_vm_kept", "xe_vm_destroy_ioctl", true, &KernelEvents::xe_batches});
     programs.push_back({"on_xe_mmap_offset", "xe_gem_mmap_offset_ioctl", true, &KernelEvents::xe_batches});
@@ -270,6 +271,9 @@ void JobPrograms::dispatch(std::span<const std::byte> event) {
       sink_->on_batch_job(handed->batch, {handed->context, handed->seqno});
       break;
     }
+    case GPUPROF_DRM_QUEUE_ENDED:
+      sink_->on_queue_ended(*reinterpret_cast<const gpuprof_drm_queue_ended*>(event.data()));
+      break;
     case GPUPROF_DRM_BOUND:
       sink_->on_bound(*reinterpret_cast<const gpuprof_drm_bound*>(event.data()));
       break;

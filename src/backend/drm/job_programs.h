@@ -35,6 +35,7 @@ class JobEventSink {
   virtual void on_batch(const gpuprof_drm_batch& batch) = 0;
   virtual void on_batch_job(uint64_t batch, const JobKey& key) = 0;
   virtual void on_bound(const gpuprof_drm_bound& bound) = 0;
+  virtual void on_queue_ended(const gpuprof_drm_queue_ended& ended) = 0;
 };
 
 class JobPrograms {

@@ -85,10 +85,11 @@ struct fake_gpu_relocations {
   __u64 entries;
 };
 
-/* xe: destroys a VM or closes an object. */
+/* xe: destroys a VM or an exec queue, or closes an object. */
 struct fake_gpu_gone {
   __u32 vm;
   __u32 object;
+  __u32 queue;
 };
 
 /* xe: what the EU stall stream reports next. */

@@ -29,6 +29,12 @@ TAKES_ALL int xe_vm_destroy_ioctl(struct drm_device* dev, void* data, struct drm
   return gone->vm_id != 0 ? 0 : -EINVAL;
 }
 
+int xe_exec_queue_destroy_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
+TAKES_ALL int xe_exec_queue_destroy_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
+  const struct drm_xe_exec_queue_destroy* gone = data;
+  return gone->pad == 0 ? 0 : -EINVAL;
+}
+
 void xe_file_close(struct drm_device* dev, struct drm_file* file);
 TAKES_ALL void xe_file_close(struct drm_device* dev, struct drm_file* file) {
   barrier();
@@ -87,17 +93,22 @@ static int bind_list(struct client* client, const void __user* from) {
   return xe_vm_bind_ioctl(NULL, &bind, &client->file);
 }
 
-/* Destroys a VM, or deletes an object's handle as real drivers do. The deletion fails, because the DRM core has no
+/* Destroys a VM or an exec queue, or deletes an object's handle as real drivers do. The deletion fails, because the DRM core has no
  * such object. */
 static int end_object(struct client* client, const void __user* from) {
   struct fake_gpu_gone gone;
   struct drm_xe_vm_destroy vm = {};
+  struct drm_xe_exec_queue_destroy queue = {};
 
   if (copy_from_user(&gone, from, sizeof(gone))) {
     return -EFAULT;
   }
   if (gone.object) {
     return drm_gem_handle_delete(&client->file, gone.object) == -EINVAL ? 0 : -EFAULT;
+  }
+  if (gone.queue) {
+    queue.exec_queue_id = gone.queue;
+    return xe_exec_queue_destroy_ioctl(NULL, &queue, &client->file);
   }
   vm.vm_id = gone.vm;
   return xe_vm_destroy_ioctl(NULL, &vm, &client->file);

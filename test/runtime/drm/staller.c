@@ -239,7 +239,7 @@ __attribute__((noinline)) void rebound(void) {
 
 /* Reuses the number of an object that is still bound. */
 __attribute__((noinline)) void mapped_again(void) {
-  struct fake_gpu_gone closed = {0, OBJECT};
+  struct fake_gpu_gone closed = {.object = OBJECT};
   struct fake_gpu_object object = {OBJECT, 0, 0};
   call("close an object", FAKE_GPU_GONE, &closed);
   call("object", FAKE_GPU_OBJECT, &object);
@@ -273,7 +273,7 @@ __attribute__((noinline)) void nothing_is_there(unsigned ring, uint64_t batch) {
 
 /* Uses unbound memory, a destroyed VM, and a closed file: their batches cannot be read. */
 __attribute__((noinline)) void gone(void) {
-  struct fake_gpu_gone vm = {OTHER_VM, 0};
+  struct fake_gpu_gone vm = {.vm = OTHER_VM};
   struct fake_gpu_create_queue create = {OTHER_VM, 0};
   unsigned queue = queues[0];
   uint8_t* there = more_memory();
@@ -319,7 +319,8 @@ __attribute__((noinline)) void second_untimed(void) {
   submit(0, 0, MEMORY_AT + 0x35000);
 }
 
-/* Linux's scheduler ends these jobs at once. Their samples come later, also after the next job of the queue. */
+/* Linux's scheduler ends these jobs at once. Their samples come later, also after the next job of the queue. The last
+ * samples come long after the end of the queue, so they are of no job. */
 __attribute__((noinline)) void without_fence(void) {
   no_fence = FAKE_GPU_NO_FENCE;
   put_kernel(words(0x34000), UNTIMED);
@@ -332,6 +333,14 @@ __attribute__((noinline)) void without_fence(void) {
   sleep_ms(400);
   push(0, 30, UNTIMED + 0x20018, SEND, 1);
   push(0, 7, UNTIMED + 0x10, SYNC, 1);
+  sleep_ms(400);
+  struct fake_gpu_create_queue create = {VM, 0};
+  struct fake_gpu_gone gone = {.queue = queues[0]};
+  call("destroy a queue", FAKE_GPU_GONE, &gone);
+  call("queue", FAKE_GPU_CREATE_QUEUE, &create);
+  queues[0] = create.queue;
+  sleep_ms(1500);
+  push(0, 9, UNTIMED + 0x20018, SEND, 1);
   sleep_ms(400);
   no_fence = 0;
 }

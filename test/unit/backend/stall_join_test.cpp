@@ -113,10 +113,26 @@ struct Gpu {
     gpuprof_drm_submission submission{};
     submission.batch = batch_id;
     submission.kind = kind;
+    submission.file = 77;
     join.on_queued(key, job, submission);
     join.on_batch_job(batch_id, key);
     join.on_run(key, begin * kMs);
     return key;
+  }
+
+  // Ends a job as Linux's scheduler does if the driver gave no fence.
+  void end_at_once(const JobKey& key) {
+    join.on_no_fence(key);
+    Job named;
+    named.source = 7;
+    named.correlation = key.seqno;
+    named.device = kDevice;
+    join.on_untimed(key, named);
+  }
+
+  void end_queue(uint64_t file, uint64_t context, uint64_t at_ms) {
+    join.on_queue_ended(
+        {.type = GPUPROF_DRM_QUEUE_ENDED, .pad = 0, .file = file, .context = context, .time_ns = at_ms * kMs});
   }
 
   void finish_windows(uint64_t at_ms, bool last = false) { join.finish_windows(at_ms * kMs, 251, last); }
@@ -468,22 +484,13 @@ TEST_CASE("samples are estimated while a job of the process has kernels that are
 
 TEST_CASE("a job without a known end has its samples until its queue begins another job, as estimates") {
   Gpu gpu;
-  const auto start_untimed = [&](uint64_t seqno, uint64_t batch, uint64_t begin) {
-    const JobKey key = gpu.start(9, seqno, 1, batch, begin);
-    gpu.join.on_no_fence(key);
-    Job named;
-    named.source = 7;
-    named.correlation = seqno;
-    named.device = kDevice;
-    gpu.join.on_untimed(key, named);
-  };
   gpu.batch(10, {0x8000});
   gpu.batch(11, {0x200000});
-  start_untimed(1, 10, 1000);
+  gpu.end_at_once(gpu.start(9, 1, 1, 10, 1000));
   gpu.sample(0x8040, 3, 2000);
   gpu.sample(0x8040, 4, 3000);  // long after the scheduler has ended the job
   CHECK(gpu.seen.kernels.empty());
-  start_untimed(2, 11, 4000);
+  gpu.end_at_once(gpu.start(9, 2, 1, 11, 4000));
   // Now the first job has an end, and its launch is known.
   CHECK(gpu.seen.kernels ==
         std::vector<std::tuple<uint64_t, uint64_t, std::string>>{{1, 1000 * kMs, "kernel at 0x8000"}});
@@ -496,6 +503,36 @@ TEST_CASE("a job without a known end has its samples until its queue begins anot
         SeenStalls::Places{{{7, "kernel at 0x8000", 0x40}, 13}, {{7, "kernel at 0x200000", 0x10}, 5}});
   CHECK(gpu.seen.kernels.size() == 2);
   CHECK(std::none_of(gpu.seen.alone.begin(), gpu.seen.alone.end(), [](bool alone) { return alone; }));
+}
+
+TEST_CASE("a job without a known end has no samples long after its exec queue has ended") {
+  enum class End { destroyed, destroyed_before_the_end, closed };
+  for (const End end : {End::destroyed, End::destroyed_before_the_end, End::closed}) {
+    Gpu gpu;
+    gpu.batch(10, {0x8000});
+    gpu.batch(11, {0x40000});
+    gpu.end_at_once(gpu.start(9, 1, 1, 11, 900));  // an earlier job of the queue
+    const JobKey key = gpu.start(9, 2, 1, 10, 1000);
+    if (end != End::destroyed_before_the_end) {
+      gpu.end_at_once(key);
+    }
+    gpu.end_queue(77, 8, 1100);  // another queue
+    gpu.end_queue(76, 0, 1100);  // another file
+    CHECK(gpu.seen.kernels.size() == 1);
+    gpu.sample(0x8040, 3, 1400);
+    gpu.end_queue(77, end == End::closed ? 0 : 9, 2000);
+    if (end == End::destroyed_before_the_end) {
+      gpu.end_at_once(key);
+    }
+    CHECK(gpu.seen.kernels.size() == 2);
+    gpu.sample(0x8040, 4, 2300);  // the hardware may still have run the job
+    gpu.sample(0x8040, 5, 4000);
+    gpu.sample(0x40000, 6, 4000);
+    gpu.finish_windows(9000);
+    CHECK(gpu.seen.exact.empty());
+    CHECK(gpu.seen.shared == SeenStalls::Places{{{7, "kernel at 0x8000", 0x40}, 7}});
+    CHECK(gpu.seen.unknown.at(kDevice) == 11);
+  }
 }
 
 TEST_CASE("a driver's own job within a submission does not get the kernels of the batch") {

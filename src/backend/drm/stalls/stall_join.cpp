@@ -107,7 +107,7 @@ void StallJoin::on_queued(const JobKey& key, const Job& job, const gpuprof_drm_s
   // False for i915, whose engines switch between contexts.
   const bool in_order = submission.kind != GPUPROF_DRM_CONTEXT;
   forget(key);
-  runs_[key] = Run{.job = job, .in_order = in_order};
+  runs_[key] = Run{.job = job, .file = submission.file, .in_order = in_order};
   running_[key.context].insert(key.seqno);
 }
 
@@ -247,7 +247,8 @@ void StallJoin::on_run(const JobKey& key, uint64_t time_ns) {
   if (found == runs_.end()) {
     return;
   }
-  if (const auto before = untimed_.find(key.context); before != untimed_.end() && before->second.seqno < key.seqno) {
+  const auto before = untimed_.find({found->second.file, key.context});
+  if (before != untimed_.end() && before->second.seqno < key.seqno) {
     if (const auto other = runs_.find(before->second); other != runs_.end()) {
       end_untimed(other->second, time_ns);
     }
@@ -286,10 +287,33 @@ void StallJoin::on_untimed(const JobKey& key, const Job& job) {
     return;
   }
   run->second.job = job;
+  if (const auto stopped = stopped_.find(key.context); stopped != stopped_.end()) {
+    end_untimed(run->second, stopped->second);
+    return;
+  }
   if (untimed_.size() >= kMaxJobs) {
     untimed_.clear();  // these jobs end with their process
   }
-  untimed_[key.context] = key;
+  untimed_[{run->second.file, key.context}] = key;
+}
+
+// Jobs of the queue that Linux's scheduler has not ended yet find the time when it does.
+void StallJoin::on_queue_ended(const gpuprof_drm_queue_ended& ended) {
+  if (stopped_.size() >= kMaxJobs) {
+    stopped_.clear();
+  }
+  if (ended.context != 0) {
+    stopped_[ended.context] = ended.time_ns;
+  }
+  auto at = untimed_.lower_bound({ended.file, ended.context});
+  while (at != untimed_.end() && at->first.first == ended.file &&
+         (ended.context == 0 || at->first.second == ended.context)) {
+    stopped_[at->first.second] = ended.time_ns;
+    if (const auto run = runs_.find(at->second); run != runs_.end()) {
+      end_untimed(run->second, ended.time_ns);
+    }
+    at = untimed_.erase(at);
+  }
 }
 
 void StallJoin::end_untimed(Run& run, uint64_t now_ns) {
@@ -381,7 +405,7 @@ void StallJoin::end_source(SourceId source, uint64_t now_ns) {
   for (auto& [key, run] : runs_) {
     if (run.job.source == source && run.no_fence && run.done_ns == 0) {
       end_untimed(run, now_ns);
-      untimed_.erase(key.context);
+      untimed_.erase({run.file, key.context});
     }
   }
   vms_.erase(source);
@@ -466,7 +490,9 @@ std::vector<StallJoin::Ran> StallJoin::ran_in(const Window& window) const {
   for (const auto& [key, run] : runs_) {
     const bool overlaps =
         run.run_ns != 0 && run.began_ns() < window.end_ns && (run.done_ns == 0 || run.done_ns > window.start_ns);
-    const bool may_run = run.no_fence && run.run_ns != 0 && run.began_ns() < window.end_ns;
+    const auto stopped = run.no_fence ? stopped_.find(key.context) : stopped_.end();
+    const bool may_run = run.no_fence && run.run_ns != 0 && run.began_ns() < window.end_ns &&
+                         (stopped == stopped_.end() || window.start_ns < stopped->second + kStopNs);
     if (run.job.device != window.device || (run.kernels.empty() && run.is_complete) || (!overlaps && !may_run) ||
         (!run.no_fence && waits(run))) {
       continue;
@@ -637,6 +663,8 @@ void StallJoin::expire(uint64_t now_ns) {
     }
     return is_over;
   });
+  std::erase_if(stopped_,
+                [&](const auto& entry) { return entry.second + kKeepNs < now_ns && entry.second < needed_ns; });
 }
 
 }  // namespace gpuprof::backend::drm

@@ -69,6 +69,8 @@ class StallJoin {
   // After this time, samples that are in no known kernel are reported as unknown.
   static constexpr uint64_t kLateNs = 2'000'000'000;
   static constexpr uint64_t kKeepNs = 5'000'000'000;  // how long ended jobs are stored
+  // The hardware may still work for a destroyed exec queue until xe's preemption timeout, by default 640 ms.
+  static constexpr uint64_t kStopNs = 1'000'000'000;
   static constexpr size_t kMaxJobs = 65536;
   static constexpr size_t kMaxBatches = 65536;
   static constexpr size_t kMaxSpaces = 4096;
@@ -93,10 +95,11 @@ class StallJoin {
   void on_run(const JobKey& key, uint64_t time_ns);
   void on_done(const JobKey& key, uint64_t time_ns);
   // Called instead of on_done() if the driver gave no fence. Then the job counts as running until its queue begins
-  // another job or its process ends, and its samples are estimated.
+  // another job or ends, or its process ends. Its samples are estimated.
   void on_no_fence(const JobKey& key);
   // Called for such a job when its times would be reported, with the name of its work. on_no_fence() is called before.
   void on_untimed(const JobKey& key, const Job& job);
+  void on_queue_ended(const gpuprof_drm_queue_ended& ended);
   // Called before the job's work is reported.
   void on_job(const JobKey& key, const Job& job, uint64_t start_ns);
   void forget(const JobKey& key);
@@ -151,10 +154,11 @@ class StallJoin {
     uint64_t done_ns = 0;
     uint64_t start_ns = 0;  // start time in the report of the job's work; 0: not reported yet
     uint64_t batch = 0;
+    uint64_t file = 0;         // as in gpuprof_drm_submission
     bool is_complete = true;   // all kernels of the job are known; a job without a batch has none
     bool in_order = false;     // the job's ring runs one job after the other
     bool is_inferred = false;  // done_ns was inferred: it is the latest possible end
-    bool no_fence = false;     // the end of the job is unknown; done_ns is 0, or when its queue began another job
+    bool no_fence = false;  // the end of the job is unknown; done_ns is 0, or when its queue began another job or ended
     std::multimap<uint64_t, BatchKernel> kernels;
     // Returns run_ns while start_ns is unknown. The job may have started later, because its ring was busy.
     [[nodiscard]] uint64_t began_ns() const { return start_ns != 0 ? start_ns : run_ns; }
@@ -213,9 +217,10 @@ class StallJoin {
   std::map<std::pair<uint64_t, uint32_t>, uint64_t> bases_;  // base address by file and queue
   std::unordered_map<uint64_t, Space> spaces_;
   std::map<SpaceKey, uint64_t> space_ids_;
-  std::map<SpaceKey, uint64_t> live_spaces_;      // those that have live kernels
-  std::unordered_map<uint64_t, JobKey> untimed_;  // the last job without a known end, by fence context
-  size_t kernels_ = 0;                            // entries of `live` and `generations` in all spaces
+  std::map<SpaceKey, uint64_t> live_spaces_;                 // those that have live kernels
+  std::map<std::pair<uint64_t, uint64_t>, JobKey> untimed_;  // the last job without an end, by file and fence context
+  std::unordered_map<uint64_t, uint64_t> stopped_;  // when exec queues ended, by the fence context of their jobs
+  size_t kernels_ = 0;                              // entries of `live` and `generations` in all spaces
   size_t kernels_of_jobs_ = 0;
   std::map<uint32_t, Window> open_;
   std::deque<Window> pending_;
