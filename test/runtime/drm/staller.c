@@ -433,6 +433,8 @@ __attribute__((noinline)) void hostile(void) {
   submit(0, 1, 0x7fffffffffff);
   bind(~0ull, 0, NULL, ~0ull);
   submit(0, 1, 0);
+  static struct fake_gpu_bind_op many[65]; /* gpuprof reads at most 64 */
+  bind_all(many, 65);
   wait_idle();
   wait_idle(); /* as a program does that submits its work without the driver */
 }
