@@ -85,8 +85,8 @@ static long find_listed(__u32 index, struct listed_context* context) {
       bpf_probe_read_kernel(&handle, sizeof(handle), &object->handle) != 0) {
     return 1;
   }
-  /* GPU addresses are sign-extended from bit 47 (canonical form). The mask drops the bits above. The driver may have set
-   * flags in the low bits of an object's address. */
+  /* GPU addresses are sign-extended from bit 47 (canonical form). The mask drops the bits above. The driver may have
+   * set flags in the low bits of an object's address. */
   __u64 into = (context->address - (begin & ~IN_PAGE)) & 0xffffffffffffull;
   __u64 number = object_number(context->file, handle, 0);
   const struct object_memory* memory = number ? bpf_map_lookup_elem(&object_memories, &number) : 0;

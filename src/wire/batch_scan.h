@@ -18,6 +18,10 @@
  * addresses are multiples of 64. */
 #define GPUPROF_BATCH_SYSTEM_ROUTINE 1
 
+/* Stands for a base address, which is a multiple of 4096: the batch has switched all base addresses off, so kernels
+ * have whole addresses. compute-runtime does so on Xe3p, once for each exec queue. */
+#define GPUPROF_BATCH_NO_BASE 1
+
 enum gpuprof_batch_state {
   GPUPROF_BATCH_RUNS = 0,
   GPUPROF_BATCH_ENDED = 1,
@@ -28,7 +32,7 @@ enum gpuprof_batch_state {
 
 struct gpuprof_batch_scan {
   gpuprof_u64 at;      /* GPU address of the next command */
-  gpuprof_u64 base;    /* instruction base address; 0: the batch has not set one */
+  gpuprof_u64 base;    /* instruction base address, or GPUPROF_BATCH_NO_BASE; 0: the batch has not set one */
   gpuprof_u64 back[4]; /* GPU addresses at which the calling batches continue */
   /* Only Gen8 to Gen12 use the next three fields. */
 
@@ -167,11 +171,10 @@ static inline __attribute__((always_inline)) void gpuprof_batch_take_state(struc
     if (words[6] & 1) {
       scan->dynamic = (((gpuprof_u64)(words[7] & 0xffff) << 32) | words[6]) & ~(gpuprof_u64)0xfff;
     }
-    if (words[3] & 1U << 30) { /* Xe3p: no base is used, and kernels have whole addresses. The recorder adds a base. */
-      scan->missed = 1;
-    }
-    if (words[10] & 1) {
-      scan->base = (((gpuprof_u64)words[11] << 32) | words[10]) & ~(gpuprof_u64)0xfff;
+    if (words[3] & 1U << 30) { /* only Xe3p has this flag */
+      scan->base = GPUPROF_BATCH_NO_BASE;
+    } else if (words[10] & 1) {
+      scan->base = (((gpuprof_u64)(words[11] & 0xffff) << 32) | words[10]) & ~(gpuprof_u64)0xfff;
     }
   } else if (key == 0x6102 && dwords == 3) { /* STATE_SIP */
     gpuprof_batch_add(scan, words[1], words[2], GPUPROF_BATCH_SYSTEM_ROUTINE);

@@ -13,8 +13,8 @@ enum gpuprof_drm_event_type {
   /* gpuprof_drm_batch: sent before the job that submits the batch (i915: after it), and again when more kernels of the
    * batch are known */
   GPUPROF_DRM_BATCH = 67,
-  GPUPROF_DRM_BOUND = 68,    /* gpuprof_drm_bound: addresses of a VM were bound to something else, or unbound */
-  GPUPROF_DRM_SUBMITTED = 69, /* gpuprof_drm_submitted: sent after the system call that queued the job */
+  GPUPROF_DRM_BOUND = 68,      /* gpuprof_drm_bound: addresses of a VM were bound to something else, or unbound */
+  GPUPROF_DRM_SUBMITTED = 69,  /* gpuprof_drm_submitted: sent after the system call that queued the job */
   GPUPROF_DRM_QUEUE_ENDED = 70 /* gpuprof_drm_queue_ended: xe stops the work of an exec queue */
 };
 
@@ -53,7 +53,7 @@ struct gpuprof_drm_batch {
   gpuprof_u32 state; /* enum gpuprof_batch_state */
   gpuprof_u64 id;
   gpuprof_u64 file; /* as in gpuprof_drm_submission */
-  gpuprof_u64 base; /* instruction base address; 0: not set in the batch, so the previous batch on the queue set it */
+  gpuprof_u64 base; /* as in gpuprof_batch_scan; 0: not set in the batch, so the previous batch on the queue set it */
   gpuprof_u32 vm;
   gpuprof_u32 queue;
   gpuprof_u32 count;
@@ -111,10 +111,11 @@ struct gpuprof_drm_queued {
 
 /* Each value is an index in the per-CPU map `job_counts`. */
 enum gpuprof_drm_count {
-  GPUPROF_DRM_LOST_QUEUED = 0,   /* recorded jobs dropped because the ring buffer or the table was full */
-  GPUPROF_DRM_OF_KERNEL = 1,     /* jobs that a kernel thread queued without naming a client */
-  GPUPROF_DRM_LOST_TIMES = 2,    /* RUN and DONE events dropped because the ring buffer was full */
-  GPUPROF_DRM_LOST_BATCHES = 3,  /* BATCH, BOUND, SUBMITTED and QUEUE_ENDED events dropped because the ring buffer was full */
+  GPUPROF_DRM_LOST_QUEUED = 0, /* recorded jobs dropped because the ring buffer or the table was full */
+  GPUPROF_DRM_OF_KERNEL = 1,   /* jobs that a kernel thread queued without naming a client */
+  GPUPROF_DRM_LOST_TIMES = 2,  /* RUN and DONE events dropped because the ring buffer was full */
+  GPUPROF_DRM_LOST_BATCHES =
+      3, /* BATCH, BOUND, SUBMITTED and QUEUE_ENDED events dropped because the ring buffer was full */
   GPUPROF_DRM_LOST_BINDINGS = 4, /* bindings dropped because the table was full */
   GPUPROF_DRM_GIVEN_UP = 5,      /* incomplete batches that the BPF program stopped scanning */
   /* waits of recorded processes for the GPU, although the process has submitted nothing since its last wait */

@@ -185,9 +185,8 @@ Status check_xe_exec_queues(const Has& has) {
 namespace {
 
 Status check_xe_batches(const Has& has) {
-  for (const char* function :
-       {"xe_vm_bind_ioctl", "xe_vm_destroy_ioctl", "xe_exec_queue_destroy_ioctl", "xe_gem_mmap_offset_ioctl",
-        "xe_wait_user_fence_ioctl"}) {
+  for (const char* function : {"xe_vm_bind_ioctl", "xe_vm_destroy_ioctl", "xe_exec_queue_destroy_ioctl",
+                               "xe_gem_mmap_offset_ioctl", "xe_wait_user_fence_ioctl"}) {
     if (!has(Hook::function, function, "drm_file", 2)) {
       return Error{std::string("xe lacks the function ") + function + ": kernels in its jobs are unknown",
                    kNewerDriver};

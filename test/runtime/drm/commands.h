@@ -30,14 +30,17 @@ static inline const struct layout* used_layout(void) {
   exit(1);
 }
 
-/* Sets the instruction base address, and starts the kernel at `start` bytes from it. Returns the address of the command
- * that ends the batch. */
+/* Sets the instruction base address, or switches the base addresses off. Then starts the kernel at `start` bytes from
+ * the base address. Returns the address of the command that ends the batch. */
 static inline uint32_t* put_kernel_from(uint32_t* at, uint64_t base, uint64_t start) {
   const struct layout* layout = used_layout();
   memset(at, 0, 22 * 4);
   at[0] = 0x61010014; /* STATE_BASE_ADDRESS, 22 dwords */
-  at[10] = (uint32_t)base | 1;
-  at[11] = (uint32_t)(base >> 32);
+  at[3] = layout->bases_off;
+  if (!layout->bases_off) {
+    at[10] = (uint32_t)base | 1;
+    at[11] = (uint32_t)(base >> 32);
+  }
   at += 22;
   memcpy(at, layout->barrier, layout->barrier_dwords * 4);
   at += layout->barrier_dwords;

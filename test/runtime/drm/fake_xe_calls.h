@@ -93,8 +93,8 @@ static int bind_list(struct client* client, const void __user* from) {
   return xe_vm_bind_ioctl(NULL, &bind, &client->file);
 }
 
-/* Destroys a VM or an exec queue, or deletes an object's handle as real drivers do. The deletion fails, because the DRM core has no
- * such object. */
+/* Destroys a VM or an exec queue, or deletes an object's handle as real drivers do. The deletion fails, because the DRM
+ * core has no such object. */
 static int end_object(struct client* client, const void __user* from) {
   struct fake_gpu_gone gone;
   struct drm_xe_vm_destroy vm = {};

@@ -152,7 +152,8 @@ class Kernels:
         _, profile = self.stalls()
         meta = {key.split(".drm.", 1)[1]: values for key, values in profile.meta().items()
                 if ".drm." in key and ".note." not in key}
-        self.assertEqual((meta["batches.lost"], meta["bindings.lost"]), (["0"], ["0"]))
+        # hostile() binds more ranges in one call than gpuprof reads.
+        self.assertEqual((meta["batches.lost"], meta["bindings.lost"]), (["0"], ["1"]))
         self.assertIn(int(meta["batches.given_up"][0]), range(9, 14))
         self.assertIn("incomplete at submission", self.said("stalls.xe2.profile"))
 

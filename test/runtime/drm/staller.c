@@ -187,8 +187,9 @@ __attribute__((noinline)) void in_object(void) {
 /* Puts another kernel at the address of an earlier one. */
 __attribute__((noinline)) void reused(void) {
   void* code = mmap(NULL, 0x10000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  bind(CODE_AT, 0, NULL, 0x10000);
-  bind(CODE_AT, 0, code, 0x10000);
+  uint64_t at = used_layout()->bases_off ? 0 : CODE_AT;
+  bind(at, 0, NULL, 0x10000);
+  bind(at, 0, code, 0x10000);
   submit(0, 1000, MEMORY_AT);
   sleep_ms(400);
   push(0, 15, CHAINED + 0x40, SBID, 1);
@@ -433,6 +434,8 @@ __attribute__((noinline)) void hostile(void) {
   submit(0, 1, 0x7fffffffffff);
   bind(~0ull, 0, NULL, ~0ull);
   submit(0, 1, 0);
+  static struct fake_gpu_bind_op many[65]; /* gpuprof reads at most 64 */
+  bind_all(many, 65);
   wait_idle();
   wait_idle(); /* as a program does that submits its work without the driver */
 }

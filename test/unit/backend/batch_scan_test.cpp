@@ -188,14 +188,17 @@ TEST_CASE("the scan ends at a command that it does not know") {
   }
 }
 
-TEST_CASE("a batch without base addresses is incomplete") {
-  for (const uint32_t bases_off : {0U, 1U << 30}) {
-    Memory memory;
-    Words batch = command(0x61010000, 22, {{3, bases_off}});
-    batch.push_back(kEnd);
-    memory.put(0x1000, batch);
-    CHECK(memory.scan(0x1000).state == (bases_off != 0 ? GPUPROF_BATCH_CUT : GPUPROF_BATCH_ENDED));
-  }
+TEST_CASE("a batch can switch base addresses off") {
+  Memory memory;
+  const Words walker_2 = command(0x72200000, 64, {{19, 0x8040}, {20, 0xffff8000}});
+  memory.put(0x1000, command(0x61010000, 22, {{3, 1U << 30}, {10, 0x2000001}}) + walker_2 + Words{kEnd});
+  const auto scan = memory.scan(0x1000);
+  CHECK(scan.state == GPUPROF_BATCH_ENDED);
+  CHECK(scan.base == GPUPROF_BATCH_NO_BASE);
+  CHECK(starts(scan) == std::vector<uint64_t>{0x8000'0000'8040});
+
+  memory.put(0x2000, command(0x61010000, 22, {{10, 0x2000001}, {11, 0xffff8000}}) + Words{kEnd});
+  CHECK(memory.scan(0x2000).base == 0x8000'0200'0000);
 }
 
 TEST_CASE("shaders that are switched off are not kernels") {

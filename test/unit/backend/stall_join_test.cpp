@@ -327,6 +327,36 @@ TEST_CASE("a batch without a base uses the base of the batch before it on its qu
   CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x9000", 8}, 1}});
 }
 
+TEST_CASE("kernels have whole addresses after a batch of their queue has switched base addresses off") {
+  constexpr uint64_t kHigh = 0x8000'0002'0000;
+  Gpu gpu;
+  gpu.batch(9, {0x100});
+  gpu.run(7, 9, 100, 200);
+  gpuprof_drm_batch off = Gpu::batch(10, {0x8000}, 77);
+  off.base = GPUPROF_BATCH_NO_BASE;
+  gpu.join.on_batch(off);
+  gpu.run(7, 10, 1000, 2000);
+  gpuprof_drm_batch later = Gpu::batch(11, {0x8000, kHigh}, 77);
+  later.base = 0;
+  gpu.join.on_batch(later);
+  gpu.run(7, 11, 1000, 2000);
+  gpu.sample(0x8040, 3, 1500);
+  gpu.sample(kHigh + 8, 4, 1500);
+  gpu.sample(0xffff'8000'0002'0008, 5, 1500);  // the same address, sign-extended
+  gpu.finish_windows(2500);
+  CHECK(gpu.seen.exact ==
+        SeenStalls::Places{{{7, "kernel at 0x8000", 0x40}, 3}, {{7, "kernel at 0x800000020000", 8}, 9}});
+  CHECK(gpu.seen.addresses == std::map<uint64_t, uint64_t>{{0x8040, 3}, {kHigh + 8, 9}});
+  // Other code at a whole address.
+  gpu.join.on_bound({.type = 0, .vm = kVm, .file = 77, .address = kHigh, .bytes = 0x1000});
+  later.id = 12;
+  gpu.join.on_batch(later);
+  gpu.run(7, 12, 3000, 4000);
+  gpu.sample(kHigh + 8, 6, 3500);
+  gpu.finish_windows(4500);
+  CHECK(gpu.seen.exact.at({7, "kernel at 0x800000020000 (2)", 8}) == 6);
+}
+
 TEST_CASE("samples in the system routine get its name") {
   Gpu gpu;
   gpu.batch(10, {0x1c0 | GPUPROF_BATCH_SYSTEM_ROUTINE});
@@ -510,25 +540,28 @@ TEST_CASE("a job without a known end has no samples long after its exec queue ha
   for (const End end : {End::destroyed, End::destroyed_before_the_end, End::closed}) {
     Gpu gpu;
     gpu.batch(10, {0x8000});
-    const JobKey key = gpu.start(9, 1, 1, 10, 1000);
+    gpu.batch(11, {0x40000});
+    gpu.end_at_once(gpu.start(9, 1, 1, 11, 900));  // an earlier job of the queue
+    const JobKey key = gpu.start(9, 2, 1, 10, 1000);
     if (end != End::destroyed_before_the_end) {
       gpu.end_at_once(key);
     }
     gpu.end_queue(77, 8, 1100);  // another queue
     gpu.end_queue(76, 0, 1100);  // another file
-    CHECK(gpu.seen.kernels.empty());
+    CHECK(gpu.seen.kernels.size() == 1);
     gpu.sample(0x8040, 3, 1400);
     gpu.end_queue(77, end == End::closed ? 0 : 9, 2000);
     if (end == End::destroyed_before_the_end) {
       gpu.end_at_once(key);
     }
-    CHECK(gpu.seen.kernels.size() == 1);
+    CHECK(gpu.seen.kernels.size() == 2);
     gpu.sample(0x8040, 4, 2300);  // the hardware may still have run the job
     gpu.sample(0x8040, 5, 4000);
+    gpu.sample(0x40000, 6, 4000);
     gpu.finish_windows(9000);
     CHECK(gpu.seen.exact.empty());
     CHECK(gpu.seen.shared == SeenStalls::Places{{{7, "kernel at 0x8000", 0x40}, 7}});
-    CHECK(gpu.seen.unknown.at(kDevice) == 5);
+    CHECK(gpu.seen.unknown.at(kDevice) == 11);
   }
 }
 

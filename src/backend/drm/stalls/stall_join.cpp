@@ -13,11 +13,18 @@ namespace {
 constexpr uint64_t kExpiryNs = 500'000'000;
 // A kernel address is less than this far above its instruction base address.
 constexpr uint64_t kSpaceBytes = uint64_t{1} << 32;
+// Addresses in a record may be sign-extended from bit 47. Those of batches and binds are not.
+constexpr uint64_t kAddressMask = (uint64_t{1} << 48) - 1;
 
 std::string hex(uint64_t number) {
   std::array<char, 16> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16);
   return "0x" + std::string(digits.data(), end.ptr);
+}
+
+// Returns what must be added to kernel addresses of a space with this base.
+uint64_t origin_of(uint64_t base) {
+  return base == GPUPROF_BATCH_NO_BASE ? 0 : base;
 }
 
 uint64_t sum_of(const StallCounts& counts) {
@@ -46,10 +53,10 @@ void StallJoin::on_batch(const gpuprof_drm_batch& batch) {
   }
   uint64_t& base = bases_[{batch.file, batch.queue}];
   base = batch.base != 0 ? batch.base : base;
-  // Relative addresses are below 4 GiB. Xe3p can switch base addresses off. Then its kernels have absolute addresses.
+  // Relative addresses are below 4 GiB. The base addresses of Xe3p may be off although no batch of this queue says so.
   const bool absolute =
       std::any_of(batch.starts, batch.starts + batch.count, [](uint64_t start) { return start >= kSpaceBytes; });
-  known.told.base = absolute ? 0 : base;
+  known.told.base = absolute ? GPUPROF_BATCH_NO_BASE : base;
   if (const auto run = known.has_job ? runs_.find(known.job) : runs_.end(); run != runs_.end()) {
     add_kernels(run->second, known.told);
   }
@@ -76,7 +83,7 @@ void StallJoin::on_bound(const gpuprof_drm_bound& bound) {
   auto known = live_spaces_.lower_bound({.file = bound.file, .vm = all ? 0 : bound.vm});
   while (known != live_spaces_.end() && known->first.file == bound.file && (all || known->first.vm == bound.vm)) {
     Space& space = spaces_.at(known->second);
-    const uint64_t base = space.key.base;
+    const uint64_t base = origin_of(space.key.base);
     // Without a base address, kernels of Xe3p may be anywhere.
     if ((base == 0 || bound.address < base + kSpaceBytes) && end > base) {
       replace_kernels(space, bound.address > base ? bound.address - base : 0, end - base);
@@ -287,8 +294,8 @@ void StallJoin::on_untimed(const JobKey& key, const Job& job) {
     return;
   }
   run->second.job = job;
-  if (run->second.stopped_ns != 0) {
-    end_untimed(run->second, run->second.stopped_ns);
+  if (const auto stopped = stopped_.find(key.context); stopped != stopped_.end()) {
+    end_untimed(run->second, stopped->second);
     return;
   }
   if (untimed_.size() >= kMaxJobs) {
@@ -297,18 +304,19 @@ void StallJoin::on_untimed(const JobKey& key, const Job& job) {
   untimed_[{run->second.file, key.context}] = key;
 }
 
+// Jobs of the queue that Linux's scheduler has not ended yet find the time when it does.
 void StallJoin::on_queue_ended(const gpuprof_drm_queue_ended& ended) {
-  // Jobs of the queue that Linux's scheduler has not ended yet. It drops them.
-  if (const auto running = running_.find(ended.context); running != running_.end()) {
-    for (const uint64_t seqno : running->second) {
-      runs_.at({ended.context, seqno}).stopped_ns = ended.time_ns;
-    }
+  if (stopped_.size() >= kMaxJobs) {
+    stopped_.clear();
+  }
+  if (ended.context != 0) {
+    stopped_[ended.context] = ended.time_ns;
   }
   auto at = untimed_.lower_bound({ended.file, ended.context});
   while (at != untimed_.end() && at->first.first == ended.file &&
          (ended.context == 0 || at->first.second == ended.context)) {
+    stopped_[at->first.second] = ended.time_ns;
     if (const auto run = runs_.find(at->second); run != runs_.end()) {
-      run->second.stopped_ns = ended.time_ns;
       end_untimed(run->second, ended.time_ns);
     }
     at = untimed_.erase(at);
@@ -489,8 +497,9 @@ std::vector<StallJoin::Ran> StallJoin::ran_in(const Window& window) const {
   for (const auto& [key, run] : runs_) {
     const bool overlaps =
         run.run_ns != 0 && run.began_ns() < window.end_ns && (run.done_ns == 0 || run.done_ns > window.start_ns);
+    const auto stopped = run.no_fence ? stopped_.find(key.context) : stopped_.end();
     const bool may_run = run.no_fence && run.run_ns != 0 && run.began_ns() < window.end_ns &&
-                         (run.stopped_ns == 0 || window.start_ns < run.stopped_ns + kStopNs);
+                         (stopped == stopped_.end() || window.start_ns < stopped->second + kStopNs);
     if (run.job.device != window.device || (run.kernels.empty() && run.is_complete) || (!overlaps && !may_run) ||
         (!run.no_fence && waits(run))) {
       continue;
@@ -580,7 +589,8 @@ std::vector<StallJoin::Candidate> StallJoin::candidates(const std::vector<Ran>& 
 uint64_t StallJoin::address_of(const BatchKernel& kernel, uint64_t offset) const {
   const auto space = spaces_.find(kernel.space);
   const bool known = space != spaces_.end() && space->second.key.base != 0;
-  return known ? space->second.key.base + (kernel.start & ~uint64_t{GPUPROF_BATCH_SYSTEM_ROUTINE}) + offset : 0;
+  return known ? origin_of(space->second.key.base) + (kernel.start & ~uint64_t{GPUPROF_BATCH_SYSTEM_ROUTINE}) + offset
+               : 0;
 }
 
 // Returns the last kernel of the job that starts at or before the address. Returns null if the job has none, or if
@@ -590,9 +600,10 @@ const BatchKernel* StallJoin::find_kernel(const Run& run, uint64_t address, uint
     return nullptr;
   }
   const auto space = spaces_.find(run.kernels.begin()->second.space);
-  const uint64_t base = space == spaces_.end() ? 0 : space->second.key.base;
+  const uint64_t base = space == spaces_.end() ? 0 : origin_of(space->second.key.base);
   // Addresses of kernels are relative to the base address, but addresses in records of Xe3p are absolute.
-  const uint64_t at = address < kSpaceBytes || address < base ? address : address - base;
+  const uint64_t plain = address & kAddressMask;
+  const uint64_t at = plain < kSpaceBytes || plain < base ? plain : plain - base;
   // The start address of a system routine has its lowest bit set. So this sets the bit too, to find a routine that
   // starts exactly at `at`.
   const uint64_t up_to = at | GPUPROF_BATCH_SYSTEM_ROUTINE;
@@ -661,6 +672,8 @@ void StallJoin::expire(uint64_t now_ns) {
     }
     return is_over;
   });
+  std::erase_if(stopped_,
+                [&](const auto& entry) { return entry.second + kKeepNs < now_ns && entry.second < needed_ns; });
 }
 
 }  // namespace gpuprof::backend::drm

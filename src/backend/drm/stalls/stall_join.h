@@ -153,13 +153,12 @@ class StallJoin {
     uint64_t run_ns = 0;
     uint64_t done_ns = 0;
     uint64_t start_ns = 0;  // start time in the report of the job's work; 0: not reported yet
-    uint64_t stopped_ns = 0;  // when its exec queue ended; 0: not known
     uint64_t batch = 0;
-    uint64_t file = 0;        // as in gpuprof_drm_submission
+    uint64_t file = 0;         // as in gpuprof_drm_submission
     bool is_complete = true;   // all kernels of the job are known; a job without a batch has none
     bool in_order = false;     // the job's ring runs one job after the other
     bool is_inferred = false;  // done_ns was inferred: it is the latest possible end
-    bool no_fence = false;     // the end of the job is unknown; done_ns is 0, or when its queue began another job or ended
+    bool no_fence = false;  // the end of the job is unknown; done_ns is 0, or when its queue began another job or ended
     std::multimap<uint64_t, BatchKernel> kernels;
     // Returns run_ns while start_ns is unknown. The job may have started later, because its ring was busy.
     [[nodiscard]] uint64_t began_ns() const { return start_ns != 0 ? start_ns : run_ns; }
@@ -218,9 +217,10 @@ class StallJoin {
   std::map<std::pair<uint64_t, uint32_t>, uint64_t> bases_;  // base address by file and queue
   std::unordered_map<uint64_t, Space> spaces_;
   std::map<SpaceKey, uint64_t> space_ids_;
-  std::map<SpaceKey, uint64_t> live_spaces_;      // those that have live kernels
+  std::map<SpaceKey, uint64_t> live_spaces_;                 // those that have live kernels
   std::map<std::pair<uint64_t, uint64_t>, JobKey> untimed_;  // the last job without an end, by file and fence context
-  size_t kernels_ = 0;                            // entries of `live` and `generations` in all spaces
+  std::unordered_map<uint64_t, uint64_t> stopped_;  // when exec queues ended, by the fence context of their jobs
+  size_t kernels_ = 0;                              // entries of `live` and `generations` in all spaces
   size_t kernels_of_jobs_ = 0;
   std::map<uint32_t, Window> open_;
   std::deque<Window> pending_;

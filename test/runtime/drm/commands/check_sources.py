@@ -11,6 +11,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as xml
 
+import intel_encodings as encodings
 import tables
 
 COMMANDS = tables.commands()
@@ -98,6 +99,15 @@ def compute_runtime(repository):
             yield name, command, first, dwords, 8, [(at // 32, bits)]
 
 
+def bases_off(repository):
+    """Returns {generation: {dword: bit}}, where STATE_BASE_ADDRESS switches the base addresses off."""
+    found = {}
+    for name, text in files(repository, "shared/source/generated", r"xe\w*\.inl$").items():
+        for dword, bit in re.findall(r"// DWORD (\d+)\n(?:(?!// DWORD).)*?BaseAddressDisable : BITFIELD_RANGE\((\d+),", text, re.S):
+            found[re.search(r"xe3p|xe\d?", name).group()] = {int(dword): 1 << int(bit)}
+    return found
+
+
 def main():
     paths = [*sys.argv[1:], *(os.environ.get(name) for name in ("GPUPROF_MESA", "GPUPROF_COMPUTE_RUNTIME")[len(sys.argv) - 1:])]
     readers = [(reader, path) for reader, path in zip((mesa, compute_runtime), paths) if path]
@@ -106,6 +116,9 @@ def main():
         return 77
     found = [command for reader, path in readers for command in reader(path)]
     problems = [text for text in (problem(*command) for command in found) if text]
+    for reader, path in readers:
+        if reader is compute_runtime and bases_off(path) != encodings.BASES_OFF:
+            problems.append(f"base addresses are switched off by {bases_off(path)}, but by {encodings.BASES_OFF} in our table")
     print(*problems, sep="\n")
     print(f"{len(found)} commands of {len({command[0] for command in found})} files, {len(problems)} differences")
     return 1 if problems or not found else 0

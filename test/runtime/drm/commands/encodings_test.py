@@ -12,6 +12,7 @@ import intel_encodings as encodings
 import tables
 
 ENDED, UNKNOWN = 1, 4  # enum gpuprof_batch_state
+NO_BASE = 1  # GPUPROF_BATCH_NO_BASE
 # Commands that no batch of the engines with kernels holds: they are for the GSC engine, and for context images.
 NOT_IN_BATCHES = {"GSC_FW_LOAD", "GSC_HECI_CMD_PKT", "STATE_WRITE_INLINE"}
 # The scan follows these commands to other memory, which batch_scan_test.cpp tests.
@@ -113,9 +114,10 @@ class Batches(unittest.TestCase):
         for at in range(1, len(data) // 4):
             if at not in taken:
                 struct.pack_into("<I", data, 4 * at, rng.getrandbits(32))
-        if row.name == "STATE_BASE_ADDRESS":  # bit 30 of dword 3 switches the bases off (Xe3p), and is reserved before
-            old, = struct.unpack_from("<I", data, 12)
-            struct.pack_into("<I", data, 12, old & ~(1 << 30))
+        if row.name == "STATE_BASE_ADDRESS":
+            for at, bit in encodings.BASES_OFF["xe3p"].items():  # this bit is reserved in earlier generations
+                old, = struct.unpack_from("<I", data, 4 * at)
+                struct.pack_into("<I", data, 4 * at, old & ~bit)
         for pointer in row.kernels():  # flags below an address
             old, = struct.unpack_from("<I", data, 4 * pointer.dword)
             struct.pack_into("<I", data, 4 * pointer.dword, old | rng.getrandbits(6))
@@ -153,6 +155,13 @@ class Batches(unittest.TestCase):
             for (_, base, starts), found in zip(made, self.scan([batch + end for batch, _, _ in made])):
                 self.assertEqual(found[:3], (ENDED, 0, base), generation)
                 self.assertEqual(set(found[3]), set(starts), generation)
+
+    def test_a_batch_can_switch_base_addresses_off(self):
+        address = 0x8000_1234_5640
+        for off, base in ((None, 0x2000), (encodings.BASES_OFF["xe3p"], NO_BASE)):
+            batch = (encodings.encode("STATE_BASE_ADDRESS", "xe3p", 0x2000, words=off) +
+                     encodings.encode("COMPUTE_WALKER_2", "xe3p", address) + encodings.encode("MI_BATCH_BUFFER_END", "xe3p"))
+            self.assertEqual(self.scan([batch]), [(ENDED, 0, base, [address])])
 
     def test_a_random_batch_is_read_up_to_an_unknown_command(self):
         """The unknown dwords are those that no generation knows, which hold everything that a batch must not."""

@@ -553,6 +553,10 @@ _BY_GENERATION = {
 }
 
 
+# STATE_BASE_ADDRESS can switch the base addresses off by this bit. Source: cr (BaseAddressDisable).
+BASES_OFF = {"xe3p": {3: 1 << 30}}  # generation: {dword: bit}
+
+
 def rows(generation=None):
     """All rows, or those of one generation."""
     if generation is None:
