@@ -265,7 +265,8 @@ void ThreadPolls::loop() {
   uint64_t rest_ns = 0;
   std::unique_lock lock(mutex_);
   while (!stop_) {
-    changed_.wait_for(lock, std::chrono::nanoseconds(std::max(pause(random), rest_ns)), [this] { return stop_; });
+    changed_.wait_for(lock, std::chrono::nanoseconds(std::max(pause(random), rest_ns)),
+                      [this] { return stop_.load(); });
     if (threads_.empty()) {
       rest_ns = 0;
       changed_.wait(lock, [this] { return stop_ || !threads_.empty(); });
