@@ -33,12 +33,12 @@ Error check_usage(const std::string& message, std::string hint) {
 }
 
 Result<TwoSides> two_sides_of_files(const CLI::App& app, const Arguments& words) {
+  RETURN_IF_ERROR(check_no_options(app, words));
   auto sides = split_at(words, "--");
   if (!sides) {
     return check_usage("two sides are needed: profiles of old runs, --, profiles of new runs",
                        "gpuprof check old-*.txt -- new-*.txt; --runs K records new profiles");
   }
-  RETURN_IF_ERROR(check_no_options(app, words));
   return std::move(*sides);
 }
 

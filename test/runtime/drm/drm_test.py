@@ -422,7 +422,7 @@ class Drm(Jobs, kernels.Kernels, rig.RuntimeTest):
 
     def test_other_processes_are_not_recorded(self):
         self.assertIn("status 0", self.sections["others"], self.said("others"))
-        self.assertIn("used no GPU", self.said("others"))
+        self.assertIn("launched no GPU work that --backend drm records", self.said("others"))
 
     def test_a_recorder_in_a_pid_namespace_records_its_own_processes(self):
         self.assertIn(self.one_submitter(), self.said("namespace"))

@@ -84,7 +84,6 @@ TEST_CASE("a part of a program's run keeps a budget only if it was recorded in a
                            {"recording.window", "signals"},
                            {"recording.window", "--delay 1 s --wait main"},
                            {"recording.window", "--wait main"},
-                           {"recording.backends", "cupti"},
                            {"nvtx_range", "step@train"}}) {
     INFO(meta.second);
     CHECK(check(meta, 10).first == Outcome::inconclusive);
@@ -101,6 +100,19 @@ TEST_CASE("a part of a program's run keeps a budget only if it was recorded in a
     CHECK(reason.starts_with("run.txt: the budget was held only in the recorded 1.00 s of the program's run ("));
     CHECK(check(meta, 9).first == Outcome::regression);
   }
+}
+
+TEST_CASE("a budget holds for the backends that the user has chosen") {
+  Run run = run_with({{.name = "main"}});
+  run.facts.info.meta.emplace("recording.backends", "cupti");
+  const auto held = check_budget(std::vector{run}, {true, "^solve$", 10}, 1);
+  REQUIRE(held.ok());
+  CHECK(held->outcome == Outcome::pass);
+  CHECK(held->reasons ==
+        std::vector<std::string>{
+            "run.txt: the budget was held only in the recorded part of the program's run (--backend cupti)"});
+  run.facts.info.meta.emplace("recording.window", "--last 1 s");
+  CHECK(outcome_of(run, 10) == Outcome::inconclusive);
 }
 
 TEST_CASE("a budget is inconclusive if a process was not recorded, or only after its start") {
