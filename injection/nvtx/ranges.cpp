@@ -398,7 +398,7 @@ void init_ranges() {
   }
 }
 
-uint32_t current_range() {
+uint32_t current_range(bool is_launch) {
   Stack& s = stack;
   uint32_t path = 0;
   if (s.generation == load_acquire(&shared.generation) && s.known == s.depth) {
@@ -406,7 +406,7 @@ uint32_t current_range() {
   } else {
     path = update_path(s);
   }
-  if (s.deeper > 0 || is_renamed_path(path)) {
+  if (is_launch && (s.deeper > 0 || is_renamed_path(path))) {
     lost(GPUPROF_LOSS_RANGE_LIMIT, 1);
   }
   return path;

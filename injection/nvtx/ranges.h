@@ -11,8 +11,9 @@
 namespace gpuprof::injection {
 
 // Returns the id of the thread's path of ranges; 0: the thread is in no range. Emits the RANGE records of a path at its
-// first use. If nothing has changed, this costs two loads and a compare.
-[[nodiscard]] uint32_t current_range();
+// first use. If nothing has changed, this costs two loads and a compare. Counts a launch as a lost detail
+// (GPUPROF_LOSS_RANGE_LIMIT) if the path does not have the program's names.
+[[nodiscard]] uint32_t current_range(bool is_launch);
 
 // Returns whether the thread is in the range options()->nvtx_range ("NAME" in any domain, or "NAME@DOMAIN"). Returns
 // true if that option is empty.

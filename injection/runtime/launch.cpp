@@ -126,7 +126,7 @@ bool launch(uint64_t correlation, bool several, uint32_t name, uint64_t begun_ns
   }
   add_relaxed(&ring.launches, uint64_t{1});
   thread.last_launch = correlation + 1;
-  const uint32_t range = current_range();
+  const uint32_t range = current_range(true);
   const bool sampled = chosen(segment, thread);
   const uint32_t flags = (sampled ? 0U : uint32_t{kLaunchUnsampled}) | (several ? uint32_t{kLaunchSeveral} : 0U);
   note_launch(segment, thread, correlation, flags, range, name);
@@ -185,7 +185,7 @@ void stack_here(uint64_t correlation) {
     note_launch(segment, thread, correlation, outside ? uint32_t{kLaunchOutside} : 0U, 0, 0);
   }
   if (!outside) {
-    emit_launch_stack(segment, thread, correlation, current_range());
+    emit_launch_stack(segment, thread, correlation, current_range(false));
   }
 }
 
