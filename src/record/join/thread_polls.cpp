@@ -123,7 +123,8 @@ Folders list_threads(const std::string& threads) {
   return folders;
 }
 
-// `listed` has the threads of the processes that were looked at before, by pid.
+// Returns the folder of the thread in /proc, or an empty text if it does not exist. A process in a pid namespace of its
+// own sees other tids than /proc. `listed` has the threads of the processes that were looked at before, by pid.
 std::string find_thread(const ThreadId& id, std::map<uint32_t, Folders>& listed) {
   const std::string threads = "/proc/" + std::to_string(id.pid) + "/task/";
   size_t depth = 0;
@@ -195,11 +196,6 @@ std::string_view blocked_reason(std::string_view stat, std::string_view syscall)
     return "page fault";  // blocked outside of a system call
   }
   return wait_of(std::strtol(std::string(syscall).c_str(), nullptr, 10), state == 'D');
-}
-
-std::string thread_folder(const ThreadId& id) {
-  std::map<uint32_t, Folders> listed;
-  return find_thread(id, listed);
 }
 
 std::optional<ThreadPoll> poll_thread(const std::string& folder, uint64_t (*clock)()) {

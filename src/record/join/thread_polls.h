@@ -43,11 +43,7 @@ uint64_t throttled_ns(std::string_view cpu_stat);
 // /proc/PID/task/TID; `syscall` is empty if it is not readable.
 std::string_view blocked_reason(std::string_view stat, std::string_view syscall);
 
-// Returns the folder of the thread in /proc, or an empty text if it does not exist. A process in a pid namespace of its
-// own sees other tids than /proc.
-std::string thread_folder(const ThreadId& id);
-
-// Returns nullopt if the thread has ended.
+// `folder` is the thread's, such as "/proc/12/task/13/". Returns nullopt if the thread has ended.
 std::optional<ThreadPoll> poll_thread(const std::string& folder, uint64_t (*clock)());
 
 class ThreadPolls {

@@ -19,7 +19,6 @@ namespace {
 using gpuprof::record::blocked_reason;
 using gpuprof::record::OffCpu;
 using gpuprof::record::poll_thread;
-using gpuprof::record::thread_folder;
 using gpuprof::record::ThreadId;
 using gpuprof::record::ThreadPoll;
 using gpuprof::record::ThreadPolls;
@@ -65,7 +64,8 @@ class WaitingThread {
 uint64_t polled_ns(ThreadStates& states, uint64_t now_ns, uint64_t since_ns = 0) {
   uint64_t ns = 0;
   for (const ThreadId& id : states.ids()) {
-    std::optional<ThreadPoll> poll = poll_thread(thread_folder(id), gpuprof::monotonic_ns);
+    std::optional<ThreadPoll> poll =
+        poll_thread("/proc/" + std::to_string(id.pid) + "/task/" + std::to_string(id.tid) + "/", gpuprof::monotonic_ns);
     if (poll) {
       poll->time_ns = now_ns;
     }
