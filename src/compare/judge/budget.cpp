@@ -119,8 +119,8 @@ std::string chosen_part_text(const RunFacts& facts) {
   const std::string window = analyze::recording_window(facts.info.meta);
   const std::string backends = analyze::recorded_backends(facts.info.meta);
   return "the budget was held only in the recorded " +
-         (window.empty() || facts.window_ns == 0 ? "part" : duration_text(facts.window_ns)) + " of the program's run (" +
-         window + (window.empty() || backends.empty() ? "" : "; ") + backends + ")";
+         (window.empty() || facts.window_ns == 0 ? "part" : duration_text(facts.window_ns)) +
+         " of the program's run (" + window + (window.empty() || backends.empty() ? "" : "; ") + backends + ")";
 }
 
 }  // namespace
