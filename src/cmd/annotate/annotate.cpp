@@ -85,8 +85,8 @@ class Annotate : public Command {
       return window_.nothing(rows, "GPU work or launches");
     }
     if (lines.all.count == 0) {
-      return !kernel_.given() ? Error{"the profile has no GPU work and no launches",
-                                      "`gpuprof dump` shows what is in it", kExitNothing}
+      return !kernel_.given() ? Error{"the profile has no GPU work whose launch could be shown",
+                                      "`gpuprof report` shows what this recording saw and missed", kExitNothing}
                               : nothing_matches();
     }
     if (lines.files.empty()) {

@@ -170,6 +170,9 @@ class Flame : public Command {
       fold_.by.push_back(*dimension);
       at = end + 1;
     }
+    if (app_->count("--nvtx-range") != 0 && fold_.range.empty()) {
+      return Error{"--nvtx-range: the name is empty", "leave the option out to show all work", kExitUsage};
+    }
     if (!fold_.range.empty() && !nvtx_.empty() && nvtx_ != "filter") {
       return Error{"--nvtx-range selects work, so it cannot be combined with --nvtx=" + nvtx_, "leave --nvtx out",
                    kExitUsage};

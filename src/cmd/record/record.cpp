@@ -249,6 +249,9 @@ class Record final : public Command {
       return Error{"record: --preserve-env without --user", "without --user the command gets this environment anyway",
                    kExitUsage};
     }
+    if (app_->count("--nvtx-range") != 0 && options_.nvtx_range.empty()) {
+      return Error{"--nvtx-range: the name is empty", "leave the option out to record all work", kExitUsage};
+    }
     if (options_.nvtx_range.size() > record::kMaxNvtxRange) {
       return Error{"--nvtx-range: the name is longer than " + std::to_string(record::kMaxNvtxRange) + " bytes",
                    "name an outer range", kExitUsage};

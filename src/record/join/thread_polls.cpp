@@ -1,6 +1,7 @@
 #include "record/join/thread_polls.h"
 
 #include <dirent.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -180,34 +181,36 @@ uint64_t throttled_ns(std::string_view cpu_stat) {
 std::string_view blocked_reason(std::string_view stat, std::string_view syscall) {
   const size_t name_end = stat.rfind(") ");  // the name may hold any byte
   const char state = name_end == std::string_view::npos || name_end + 2 >= stat.size() ? 'R' : stat[name_end + 2];
+  if (syscall.starts_with("running")) {
+    return {};
+  }
   if (state == 'T' || state == 't') {
     return "stopped";
   }
-  if (state != 'S' && state != 'D') {
-    return {};
-  }
   if (syscall.empty()) {
-    return state == 'D' ? "disk" : "waits";
+    return state == 'D' ? "disk" : state == 'S' ? "waits" : "";
   }
-  if (syscall.starts_with("running")) {
-    return {};  // it woke up between the two reads
-  }
+  // It was blocked when `syscall` was read. If it has run since then, `stat` does not say so of that moment.
   if (syscall.starts_with("-1")) {
     return "page fault";  // blocked outside of a system call
   }
   return wait_of(std::strtol(std::string(syscall).c_str(), nullptr, 10), state == 'D');
 }
 
-std::optional<ThreadPoll> poll_thread(const std::string& folder, uint64_t (*clock)()) {
+ThreadMoment look_at_thread(const std::string& folder, uint64_t (*clock)()) {
+  const uint64_t before_ns = clock();
+  std::string syscall = read_text(folder + "syscall", kMostBytes);
+  return {before_ns + (clock() - before_ns) / 2, std::move(syscall)};
+}
+
+std::optional<ThreadPoll> poll_thread(const std::string& folder, const ThreadMoment& moment) {
   ThreadPoll poll;
   const std::string times = read_text(folder + "schedstat", kMostBytes);
   if (std::sscanf(times.c_str(), "%lu %lu", &poll.ran_ns, &poll.waited_ns) != 2) {
     return std::nullopt;
   }
-  const uint64_t before_ns = clock();
-  const std::string state = read_text(folder + "stat", kMostBytes);
-  poll.time_ns = before_ns + (clock() - before_ns) / 2;
-  poll.blocked = blocked_reason(state, read_text(folder + "syscall", kMostBytes));
+  poll.time_ns = moment.time_ns;
+  poll.blocked = blocked_reason(read_text(folder + "stat", kMostBytes), moment.syscall);
   return poll;
 }
 
@@ -254,6 +257,9 @@ void ThreadPolls::loop() {
   // the polls come first, if the user may ask for this.
   constexpr int kFirst = -20;
   setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kFirst);
+  // Linux lets timers of one processor end together if their slack allows it. A poll must not come with the wake-ups of
+  // the thread that is polled.
+  prctl(PR_SET_TIMERSLACK, 1);
   std::mt19937_64 random(clock_());
   std::uniform_int_distribution<uint64_t> pause(period_ns_ / 2, period_ns_ + period_ns_ / 2);
   std::map<ThreadId, std::string> folders;
@@ -277,6 +283,14 @@ void ThreadPolls::loop() {
     }
     lock.unlock();
     const uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);  // not the time in which others have the processor
+    // This comes before all else. A thread that wakes up meanwhile may have to wait, because this thread has its
+    // processor. So later looks would find it runnable too often.
+    std::map<ThreadId, ThreadMoment> moments;
+    for (const auto& [id, folder] : folders) {
+      if (!folder.empty()) {
+        moments.emplace(id, look_at_thread(folder, clock_));
+      }
+    }
     std::vector<Result> results;
     std::map<uint32_t, Folders> listed;
     uint32_t pid = 0;
@@ -293,7 +307,11 @@ void ThreadPolls::loop() {
         throttled = read_throttled(files->second);
       }
       folder = folder.empty() ? find_thread(id, listed) : std::move(folder);
-      results.push_back({id, folder.empty() ? std::nullopt : poll_thread(folder, clock_)});
+      const auto moment = moments.find(id);
+      if (moment == moments.end() && !folder.empty()) {
+        continue;  // found just now, so polled in the next round
+      }
+      results.push_back({id, folder.empty() ? std::nullopt : poll_thread(folder, moment->second)});
       if (results.back().poll) {
         results.back().poll->throttled_ns = throttled;
       }

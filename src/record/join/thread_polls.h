@@ -43,8 +43,16 @@ uint64_t throttled_ns(std::string_view cpu_stat);
 // /proc/PID/task/TID; `syscall` is empty if it is not readable.
 std::string_view blocked_reason(std::string_view stat, std::string_view syscall);
 
-// `folder` is the thread's, such as "/proc/12/task/13/". Returns nullopt if the thread has ended.
-std::optional<ThreadPoll> poll_thread(const std::string& folder, uint64_t (*clock)());
+// What a thread did at one moment: the text of its file "syscall".
+struct ThreadMoment {
+  uint64_t time_ns = 0;
+  std::string syscall;
+};
+// `folder` is the thread's, such as "/proc/12/task/13/".
+ThreadMoment look_at_thread(const std::string& folder, uint64_t (*clock)());
+
+// Returns what else the kernel says, a little later. Returns nullopt if the thread has ended.
+std::optional<ThreadPoll> poll_thread(const std::string& folder, const ThreadMoment& moment);
 
 class ThreadPolls {
  public:

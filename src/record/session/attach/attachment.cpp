@@ -25,6 +25,7 @@ std::string without_library(const SessionOptions& options, bool has_times) {
   add(options.sampling.samples && !has_times, "--pc-sampling");
   add(options.sampling.counts() && !has_times, "--sass-metrics");
   add(!options.nvtx_range.empty(), "--nvtx-range");
+  add(options.cpu_hz != 0, "--cpu");
   add(options.has_duty_cycle() && !has_times, "--max-overhead");
   return text;
 }

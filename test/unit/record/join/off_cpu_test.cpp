@@ -17,6 +17,7 @@
 namespace {
 
 using gpuprof::record::blocked_reason;
+using gpuprof::record::look_at_thread;
 using gpuprof::record::OffCpu;
 using gpuprof::record::poll_thread;
 using gpuprof::record::ThreadId;
@@ -64,8 +65,8 @@ class WaitingThread {
 uint64_t polled_ns(ThreadStates& states, uint64_t now_ns, uint64_t since_ns = 0) {
   uint64_t ns = 0;
   for (const ThreadId& id : states.ids()) {
-    std::optional<ThreadPoll> poll =
-        poll_thread("/proc/" + std::to_string(id.pid) + "/task/" + std::to_string(id.tid) + "/", gpuprof::monotonic_ns);
+    const std::string folder = "/proc/" + std::to_string(id.pid) + "/task/" + std::to_string(id.tid) + "/";
+    std::optional<ThreadPoll> poll = poll_thread(folder, look_at_thread(folder, gpuprof::monotonic_ns));
     if (poll) {
       poll->time_ns = now_ns;
     }
@@ -232,6 +233,8 @@ TEST_CASE("the state and the system call of a thread say why it is blocked") {
   CHECK(blocked_reason("7 (app) D 1", "0 0x3 0x7f 0x10 0x0 0x0 0x0 0x7f 0x7e\n") == "disk");
   CHECK(blocked_reason("7 (app) D 1", "-1 0x7f 0x7e\n") == "page fault");
   CHECK(blocked_reason("7 (app) S 1", "running\n").empty());
+  CHECK(blocked_reason("7 (app) R 1", "230 0x0 0x0 0x7f 0x0 0x0 0x0 0x7f 0x7e\n") == "sleeps");  // it woke up later
+  CHECK(blocked_reason("7 (app) R 1", "").empty());
   CHECK(blocked_reason("7 (app) T 1", "") == "stopped");
   CHECK(blocked_reason("7 (app) S 1", "") == "waits");
   CHECK(blocked_reason("7 (app) D 1", "") == "disk");
