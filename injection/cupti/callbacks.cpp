@@ -227,7 +227,7 @@ void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Call
   open_call.open = false;
   const uint64_t end_ns = open_call.timed_from_ns == 0 || outer_call.open ? 0 : now_ns();
   const bool tells_duration =
-      end_ns != 0 && (is_slow(open_call.kind) || end_ns - open_call.timed_from_ns >= kLongCallNs);
+      end_ns != 0 && (is_slow(open_call.kind) || end_ns - open_call.timed_from_ns >= GPUPROF_LONG_CALL_NS);
   if (open_call.counted != 0) {
     end_counted_launch(open_call.counted);
     return;

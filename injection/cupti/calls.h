@@ -55,7 +55,7 @@ constexpr bool is_sync(CallKind kind) {
 }
 
 // Returns whether every call is recorded with its duration. Calls of other kinds are recorded only if they last
-// kLongCallNs.
+// GPUPROF_LONG_CALL_NS.
 constexpr bool is_slow(CallKind kind) {
   return kind == CallKind::memory || kind == CallKind::loads_code || kind == CallKind::starts ||
          kind == CallKind::copies_graph;

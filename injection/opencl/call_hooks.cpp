@@ -18,7 +18,7 @@ struct Timed<Entry, Function, IsSlow, Result (CL_API_CALL* cl_icd_dispatch::*)(P
   }
 };
 
-// `slow`: every call of the function is reported. Otherwise, only calls that last kLongCallNs are reported.
+// `slow`: every call of the function is reported. Otherwise, only calls that last GPUPROF_LONG_CALL_NS are reported.
 #define GPUPROF_HOOK_TIMED(table, entry, slow)                                                       \
   do {                                                                                               \
     static constexpr char kFunction[] = #entry;                                                      \

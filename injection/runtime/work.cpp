@@ -24,8 +24,8 @@ bool note_of(uint64_t correlation, LaunchNote* note) {
 }
 
 // The launches with several work items that are being reported, each in the slot of its id: twice the id, plus 1 if its
-// items are lost. If there is no space for the first item, all items are lost. So the
-// profile has all work of a launch or none of it.
+// items are lost. If there is no space for the first item, all items are lost. So the profile has all work of a launch
+// or none of it.
 uint64_t reported[64];
 
 // Emits one of several work items of a launch.
@@ -116,7 +116,7 @@ void host_call(uint64_t correlation, uint64_t start_ns, uint64_t end_ns, const c
 
 void report_if_long(const char* function, uint64_t end_ns) {
   const uint64_t begun_ns = launched_ns();
-  if (begun_ns != 0 && end_ns >= begun_ns + kLongCallNs && thread_state().in_calls == 0) {
+  if (begun_ns != 0 && end_ns >= begun_ns + GPUPROF_LONG_CALL_NS && thread_state().in_calls == 0) {
     host_call(stack_of_host_call(), begun_ns, end_ns, function);
   }
 }
@@ -139,7 +139,7 @@ void HostCall::end(const char* function, bool is_slow) {
   }
   const KeepErrno keep_errno;
   const uint64_t end_ns = now_ns();
-  if ((is_slow || end_ns - start_ns_ >= kLongCallNs) && recording()) {
+  if ((is_slow || end_ns - start_ns_ >= GPUPROF_LONG_CALL_NS) && recording()) {
     host_call(stack_of_host_call(), start_ns_, end_ns, function);
   }
 }

@@ -26,9 +26,6 @@ struct HostEvent {
 };
 void host_event(const HostEvent& event, uint64_t correlation, uint32_t tid);
 
-// Calls of any observed function are reported if they last this long.
-inline constexpr uint64_t kLongCallNs = 100'000;
-
 // Times a call of the vendor's API from construction to end(), and reports it. Of nested calls of a thread, only the
 // outermost is reported.
 class HostCall {
@@ -38,15 +35,15 @@ class HostCall {
   HostCall(const HostCall&) = delete;
   HostCall& operator=(const HostCall&) = delete;
   // Call it after the vendor's function has returned. `is_slow`: every call of the function is reported. Otherwise,
-  // only those that last kLongCallNs are.
+  // only those that last GPUPROF_LONG_CALL_NS are.
   void end(const char* function, bool is_slow);
 
  private:
   uint64_t start_ns_ = 0;  // 0: the call is not timed
 };
 
-// Reports the call of the thread's last launch by host_call(), if it lasted kLongCallNs. `end_ns`: when the vendor's
-// function returned. Takes a stack, so call it last.
+// Reports the call of the thread's last launch by host_call(), if it lasted GPUPROF_LONG_CALL_NS. `end_ns`: when the
+// vendor's function returned. Takes a stack, so call it last.
 void report_if_long(const char* function, uint64_t end_ns);
 
 // Reports that a call returned an error. `correlation` is the id of the call's stack. A launch (the thread's last one)

@@ -147,8 +147,7 @@ class Export : public Command {
                        : "record one with `gpuprof record --timeline`",
                    kExitNothing};
     }
-    trace->info().skipped_bad = reader.skipped_bad();
-    trace->info().skipped_unknown = reader.skipped_unknown();
+    trace->info().count_skipped(reader);
     RETURN_IF_ERROR(trace->finish());
     RETURN_IF_ERROR(close_written(std::move(fd), file->name()));
     auto named = file->finish();

@@ -1,6 +1,7 @@
 #include "output/ranks/ranks.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -144,6 +145,17 @@ class Ranks : public Command {
     if (job.without_rank() > 0) {
       notes.push_back("Left out: " + counted_text(job.without_rank(), "record") + " of processes without a " + by_ +
                       ".");
+    }
+    const auto is_sum = [](const analyze::JobRank& rank) { return rank.processes.size() > 1; };
+    const auto& ranks = job.ranks();
+    if (const auto sums = std::count_if(ranks.begin(), ranks.end(), is_sum); sums > 0 && by_ == "rank") {
+      const analyze::JobRank& first = *std::find_if(ranks.begin(), ranks.end(), is_sum);
+      notes.push_back(counted_text(static_cast<uint64_t>(sums), "rank") + (sums == 1 ? " is" : " are") +
+                      " the sum of several processes with GPU work: rank " + escaped(first.name) + " of " +
+                      std::to_string(first.processes.size()) + ".");
+    }
+    if (const uint64_t bad = job.info().sum_of_meta(analyze::kSkippedBadKey); bad > 0) {
+      notes.push_back("Left out: " + counted_text(bad, "line") + " that could not be read.");
     }
     if (job.lost() > 0) {
       notes.push_back(counted_text(job.lost(), "record") + " lost: `gpuprof report` says which.");

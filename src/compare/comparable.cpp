@@ -48,6 +48,9 @@ void check_run(const RunFacts& facts, const Cost& total, const JudgeOptions& opt
   if (!facts.info.complete) {
     reasons.push_back(file + ": it is cut short: its END record is missing");
   }
+  if (facts.info.skipped_bad > 0) {
+    reasons.push_back(file + ": " + counted_text(facts.info.skipped_bad, "line") + " could not be read");
+  }
   if (facts.lost_percent() > options.max_loss_percent) {
     reasons.push_back(file + ": " + facts.lost_text() + " of its GPU work was lost, more than " +
                       percent(options.max_loss_percent));

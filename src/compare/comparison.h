@@ -38,7 +38,7 @@ struct KernelLine {
   Change change = Change::both;
   std::vector<Cost> costs;                      // one per run, in the order of Comparison::runs
   std::array<analyze::Durations, 2> durations;  // [0]: all old runs, [1]: all new runs
-  std::array<StallSums, 2> stalls;              // the same for stalls
+  std::array<StallSums, 2> stalls;              // [0]: all old runs, [1]: all new runs
 };
 
 struct FunctionLine {

@@ -34,6 +34,27 @@ std::string part_shown(size_t shown, size_t found) {
   return found > shown ? " (" + count_text(shown) + " of " + count_text(found) + ")" : std::string();
 }
 
+void append_wrapped(std::string_view text, size_t width, std::string_view indent, std::string& out, size_t used) {
+  bool first = true;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const size_t needed = utf8_length(word);
+    if (!first && used + 1 + needed > width) {
+      out.append("\n").append(indent);
+      used = indent.size();
+    } else if (!first) {
+      out += ' ';
+      ++used;
+    }
+    out += word;
+    used += needed;
+    first = false;
+  }
+  out += '\n';
+}
+
 void append_right(const std::string& text, size_t width, std::string& out) {
   out.append(width > text.size() ? width - text.size() : 0, ' ').append(text);
 }

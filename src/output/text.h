@@ -21,6 +21,10 @@ std::string part_shown(size_t shown, size_t found);
 
 void append_right(const std::string& text, size_t width, std::string& out);
 
+// Appends `text` in lines of at most `width` characters, broken at spaces. Indents all lines but the first. `used`: how
+// many characters `out` already has in the first line.
+void append_wrapped(std::string_view text, size_t width, std::string_view indent, std::string& out, size_t used = 0);
+
 // Returns the first kMostShownBytes of a name, with an ellipsis if it is cut. JSON may repeat a name a million times.
 inline constexpr size_t kMostShownBytes = size_t{64} << 10U;
 std::string shown_text(std::string_view name);

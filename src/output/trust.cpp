@@ -1,7 +1,6 @@
 #include "output/trust.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -68,13 +67,6 @@ std::string record_line(const ProfileInfo& info) {
   return line;
 }
 
-uint64_t sum_of_meta(const ProfileInfo& info, const std::string& key) {
-  const auto [begin, end] = info.meta.equal_range(key);
-  return std::accumulate(begin, end, uint64_t{0}, [](uint64_t sum, const auto& meta) {
-    return saturating_add(sum, whole_number(meta.second).value_or(0));
-  });
-}
-
 // Leaves out idle time in recorded calls, which needs no samples.
 std::string idle_line(const ProfileInfo& info) {
   const uint64_t all = info.idle_explained_ns + info.idle_not_sampled_ns;
@@ -84,11 +76,11 @@ std::string idle_line(const ProfileInfo& info) {
   std::string line = "idle time: " + percent_text_up(info.idle_not_sampled_ns, all) + " of " + duration_text(all) +
                      " outside of recorded calls is not explained by CPU samples";
   // The numbers are of the whole recording. A file of --last, or a part of --rotate, has less.
-  if (const uint64_t polled = sum_of_meta(info, "idle.polled_ns"); polled != 0 && polled <= all) {
+  if (const uint64_t polled = info.sum_of_meta("idle.polled_ns"); polled != 0 && polled <= all) {
     line.append(", ").append(percent_text_up(polled, all)).append(" is estimated from ");
-    line += counted_text(sum_of_meta(info, "idle.polls"), "poll") + " of threads in short gaps";
+    line += counted_text(info.sum_of_meta("idle.polls"), "poll") + " of threads in short gaps";
   }
-  if (const uint64_t skipped = sum_of_meta(info, "idle.skipped_polls"); skipped != 0) {
+  if (const uint64_t skipped = info.sum_of_meta("idle.skipped_polls"); skipped != 0) {
     line += ", " + counted_text(skipped, "round") + " of polls left out";
   }
   return line;

@@ -98,6 +98,12 @@ uint64_t lost_samples(const std::map<std::string, uint64_t>& losses) {
 
 std::optional<EmptyReason> why_empty(const EmptyFacts& facts) {
   if (facts.outside_range > 0) {
+    if (facts.attached) {
+      return EmptyReason{"gpuprof saw no NVTX range " + escaped(facts.nvtx_range) + " in the attached process (" +
+                             counted_text(facts.outside_range, "GPU record") + " outside of it)",
+                         "only a program that gpuprof started reports NVTX ranges to it: gpuprof record "
+                         "--nvtx-range NAME -- COMMAND; or leave --nvtx-range out"};
+    }
     return EmptyReason{"the target launched no GPU work inside of --nvtx-range " + escaped(facts.nvtx_range),
                        "check the name and the domain of the range (" +
                            counted_text(facts.outside_range, "GPU record") +

@@ -92,6 +92,7 @@ uint64_t lost_samples(const std::map<std::string, uint64_t>& losses);
 struct EmptyFacts {
   std::string nvtx_range;      // the argument of --nvtx-range
   uint64_t outside_range = 0;  // GPU records whose launch was outside of nvtx_range
+  bool attached = false;       // the target was started without gpuprof (record -p)
   bool only_a_window = false;  // recording was off during a part of the target's life
   uint64_t off_records = 0;    // GPU records while recording was off
   std::string backends;        // the argument of --backend, if it switched a backend off

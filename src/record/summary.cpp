@@ -284,6 +284,7 @@ Summary nothing_seen(const SummaryFacts& facts) {
   const bool is_explained = !facts.unrecorded.empty() || !facts.unrecorded_processes.empty();
   const auto why = profile::why_empty({.nvtx_range = facts.nvtx_range,
                                        .outside_range = facts.totals.coverage[CoverageCount::outside_range],
+                                       .attached = facts.around.has_value(),
                                        .only_a_window = facts.only_a_window && facts.used_gpu,
                                        .off_records = facts.totals.off_records,
                                        .backends = is_explained ? "" : facts.only_backends});

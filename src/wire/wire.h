@@ -65,6 +65,7 @@
 #define GPUPROF_IDLE_FLUSH_NS 1000000000ull /* longest time until finished work is sent */
 /* Linux checks timers of CPU time only at its ticks, at least 100 times per second. */
 #define GPUPROF_LONGEST_TICK_NS 10000000ull
+#define GPUPROF_LONG_CALL_NS 100000ull      /* calls of any observed function are reported if they last this long */
 #define GPUPROF_LEAVE_WAIT_NS 2000000000ull /* for the vendor's library to finish, before detaching */
 
 /* Longest interval between two polls of the recorder. Each poll updates the heartbeat. */

@@ -7,12 +7,14 @@ Pieces:
   phases  idle time of long (0.1 to 0.3 s) and of short gaps (0.3 to 2 ms), of a computing function, a sleeping one and one
           that waits for a lock: within 3 points of the program's own clock
   loader  a DataLoader that is too slow, without and with worker processes: the largest leaf
+  ddp     a job of two ranks (two GPUs, NCCL): `gpuprof ranks` names the rank whose fetch_batch computes or sleeps, and why
   cost    10th percentile of the step time with and without --cpu, alternating
 Exit status 1 if a check fails, 77 if there is no PyTorch that sees a GPU.
 """
 
 import argparse
 import collections
+import json
 import os
 import re
 import statistics
@@ -27,7 +29,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "examples", "python"))
 
 NOT_HERE = 77
 POINTS = 0.03
-PIECES = ("phases", "loader", "cost")
+PIECES = ("phases", "loader", "ddp", "cost")
 failures = []
 spent = collections.Counter()
 
@@ -128,6 +130,41 @@ def program_loader(options):
         (batch.to(options.device) @ weights).sum().item()
 
 
+def fetch_batch(late):
+    if late == "computes":
+        compute_in_a(0.02)
+    elif late == "sleeps":
+        time.sleep(0.02)
+
+
+def program_ddp(options):
+    """Starts one process for each rank. Rank 1 is late in each step after the 60th."""
+    with tempfile.TemporaryDirectory(prefix="gpuprof-ddp.") as scratch:
+        ranks = [subprocess.Popen([sys.executable, os.path.abspath(__file__), "--program", "rank", "--late", options.late],
+                                  env={**os.environ, "RANK": str(rank), "WORLD_SIZE": "2",
+                                       "STORE": os.path.join(scratch, "store")}) for rank in range(2)]
+        sys.exit(max(abs(rank.wait()) for rank in ranks))
+
+
+def program_rank(options):
+    import torch  # pylint: disable=import-outside-toplevel
+    rank = int(os.environ["RANK"])
+    torch.cuda.set_device(rank)
+    torch.distributed.init_process_group("nccl", init_method="file://" + os.environ["STORE"], rank=rank, world_size=2)
+    model = torch.nn.parallel.DistributedDataParallel(
+        torch.nn.Sequential(*[torch.nn.Linear(2048, 2048) for _ in range(8)]).cuda(), device_ids=[rank])
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-6)
+    batch = torch.rand(4096, 2048, device=rank)
+    for step in range(260):
+        if rank == 1 and step >= 60:
+            fetch_batch(options.late)
+        optimizer.zero_grad()
+        model(batch).sum().backward()
+        optimizer.step()
+        torch.cuda.synchronize()
+    torch.distributed.destroy_process_group()
+
+
 def program_cost(options):
     import torch  # pylint: disable=import-outside-toplevel
     import torch_step  # pylint: disable=import-outside-toplevel
@@ -197,6 +234,30 @@ def piece_loader(options, scratch):
             check(largest == "decode_image", f"slow DataLoader: the largest leaf is {largest}, {100 * ns / total:.1f}%")
 
 
+def piece_ddp(options, scratch):
+    import torch  # pylint: disable=import-outside-toplevel
+    if torch.cuda.device_count() < 2:
+        print("     skipped: it needs two GPUs")
+        return
+    for late, cause in (("computes", r"(fetch_batch|compute_in_a) \(\S*gpu_idle.py:\d+\)"), ("sleeps", "sleeps"), ("never", None)):
+        right = 0
+        for _ in range(options.rounds):
+            profile = os.path.join(scratch, "ddp")
+            record(options, profile, "ddp", "--late", late, record_options=("--cpu", "--interval", "200ms"))
+            done = subprocess.run([options.gpuprof, "ranks", "--json", profile], stdin=subprocess.DEVNULL,
+                                  capture_output=True, text=True, timeout=200, check=False)
+            if not done.stdout:
+                print("     " + done.stderr)
+                continue
+            answer = json.loads(done.stdout)
+            named = [one["rank"] for one in answer["laggards"]]
+            found = named == ["1"] and re.search(cause, answer["text"]) if cause else answer["verdict"] == "even"
+            right += bool(found)
+            if not found or right == 1:
+                print(f"     {late}: {answer['text']}", flush=True)
+        check(right == options.rounds, f"rank 1 {late}: right in {right} of {options.rounds}")
+
+
 def piece_cost(options, scratch):
     values = collections.defaultdict(list)
     for number in range(options.rounds):
@@ -216,8 +277,9 @@ def main():
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--piece", action="append", choices=PIECES)
     parser.add_argument("--rounds", type=int, default=4)
-    parser.add_argument("--program", choices=PIECES, help=argparse.SUPPRESS)  # this process is the program
+    parser.add_argument("--program", choices=(*PIECES, "rank"), help=argparse.SUPPRESS)  # this process is the program
     parser.add_argument("--gaps", default="long", help=argparse.SUPPRESS)
+    parser.add_argument("--late", default="never", help=argparse.SUPPRESS)
     parser.add_argument("--workers", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--steps", type=int, default=300, help=argparse.SUPPRESS)
     options = parser.parse_args()

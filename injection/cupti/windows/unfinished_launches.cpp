@@ -10,8 +10,8 @@ constexpr uint32_t kBits = 64;
 constexpr uint32_t kWords = kKnown / kBits;
 
 uint64_t bits[kWords];  // atomic; one for each of the last ids
-uint64_t
-    old[kWords];      // atomic; the bits that were set at the last forget_old_launches(), and belong to the same launch
+// Atomic; the bits that were set at the last forget_old_launches(), and still belong to the same launch.
+uint64_t old[kWords];
 uint64_t number = 0;  // atomic; of set bits
 
 uint32_t word_of(uint32_t id) {

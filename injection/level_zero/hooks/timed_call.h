@@ -20,7 +20,7 @@ template <typename Parameters>
 void ZE_APICALL no_callback(Parameters* /*call_with*/, ze_result_t /*result*/, void* /*data*/, void** /*call*/) {}
 
 // Hooks the function kFunction with the callbacks kBefore and kAfter, which do not use the call's slot. If kIsSlow,
-// every call is reported. Otherwise, only calls that last kLongCallNs are reported.
+// every call is reported. Otherwise, only calls that last GPUPROF_LONG_CALL_NS are reported.
 template <const char* kFunction, bool kIsSlow, typename Parameters,
           TypedCallback<Parameters> kAfter = no_callback<Parameters>,
           TypedCallback<Parameters> kBefore = no_callback<Parameters>>
@@ -38,7 +38,7 @@ struct TimedCall {
     const Guard guard;
     const auto start_ns = reinterpret_cast<uint64_t>(*call);
     *call = nullptr;
-    if (guard.entered() && start_ns != 0 && (kIsSlow || end_ns - start_ns >= kLongCallNs)) {
+    if (guard.entered() && start_ns != 0 && (kIsSlow || end_ns - start_ns >= GPUPROF_LONG_CALL_NS)) {
       host_call(stack_of_host_call(), start_ns, end_ns, kFunction);
     }
   }

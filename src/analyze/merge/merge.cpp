@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -17,6 +16,7 @@
 #include "analyze/merge/merge_ids.h"
 #include "analyze/subsets/subset_meta.h"
 #include "base/return_if_error.h"
+#include "base/saturating_add.h"
 #include "base/text/numbers.h"
 #include "profile/tables.h"
 
@@ -199,10 +199,12 @@ class Merger {
       result_.complete = false;
     }
     if (reader.skipped_unknown() > 0) {
+      add_to_sum(kSkippedUnknownKey, reader.skipped_unknown());
       result_.warnings.push_back(name + ": " + counted_text(reader.skipped_unknown(), "record") +
                                  " ignored, of kinds that this version does not know");
     }
     if (reader.skipped_bad() > 0) {
+      add_to_sum(kSkippedBadKey, reader.skipped_bad());
       result_.warnings.push_back(name + ": " + counted_text(reader.skipped_bad(), "bad line") + " ignored");
     }
   }
@@ -248,15 +250,18 @@ class Merger {
       return {};
     }
     if (is_one_of(kSummedKeys, meta.key)) {
-      uint64_t& sum = sums_[std::string(meta.key)];
-      const uint64_t value = whole_number(meta.value).value_or(0);
-      sum = value > std::numeric_limits<uint64_t>::max() - sum ? std::numeric_limits<uint64_t>::max() : sum + value;
+      add_to_sum(meta.key, whole_number(meta.value).value_or(0));
       return {};
     }
     if (parts_.take(meta.key, meta.value)) {
       return {};
     }
     return meta_.emplace(meta.key, meta.value).second ? sink_(meta) : Status();
+  }
+
+  void add_to_sum(std::string_view key, uint64_t value) {
+    uint64_t& sum = sums_[std::string(key)];
+    sum = saturating_add(sum, value);
   }
 
   // Counts the samples of an input whose format has no END record to state their number.

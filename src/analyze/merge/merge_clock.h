@@ -14,6 +14,7 @@
 
 #include "analyze/merge/merge.h"
 #include "analyze/merge/recordings.h"
+#include "analyze/subsets/subset_meta.h"
 #include "base/result.h"
 #include "base/text/numbers.h"
 #include "profile/reader.h"
@@ -27,9 +28,9 @@ __extension__ typedef __int128 Int128;  // NOLINT(modernize-use-using): __extens
 inline constexpr std::array<std::string_view, 3> kClockKeys = {"start_ns", "start_unix_ns", "interval_ns"};
 
 // META keys whose values are summed in the result.
-inline constexpr std::array<std::string_view, 6> kSummedKeys = {"sweep.late_ns",     "gpu_records.while_off",
-                                                                "samples.while_off", "idle.polled_ns",
-                                                                "idle.polls",        "idle.skipped_polls"};
+inline constexpr std::array<std::string_view, 8> kSummedKeys = {
+    "sweep.late_ns", "gpu_records.while_off", "samples.while_off", "idle.polled_ns",
+    "idle.polls",    "idle.skipped_polls",    kSkippedBadKey,      kSkippedUnknownKey};
 
 template <size_t N>
 bool is_one_of(const std::array<std::string_view, N>& keys, std::string_view key) {

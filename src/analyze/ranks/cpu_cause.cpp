@@ -42,7 +42,7 @@ struct Node {
   Sums sums;
   Origin origin = Origin::none;
   std::map<std::string, Node> calls;        // keyed by function
-  std::map<std::string, Sums> by_location;  // of the call, or of the sample
+  std::map<std::string, Sums> by_location;  // keyed by the line of the call or sample
 };
 
 // Returns the innermost function that holds the excess: a function of the program, if there is one.

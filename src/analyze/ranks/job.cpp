@@ -118,6 +118,7 @@ Job::WorkFacts Job::make_facts(const p::Work& work, bool idle) {
   facts.activity = activity_of(work);
   if (!idle && p::work_kind(work.op) == p::WorkKind::gpu) {
     devices_.add(work.device, *rank);
+    ranks_[*rank].processes.insert(work.process);
   }
   if (idle) {
     facts.activity = facts.activity == Activity::collective_wait ? Activity::nothing : Activity::idle;
@@ -199,7 +200,7 @@ std::optional<uint32_t> Job::rank_of(const p::Work& work) {
   }
   const auto [known, is_new] = rank_ids_.try_emplace(name, static_cast<uint32_t>(ranks_.size()));
   if (is_new) {
-    ranks_.push_back({.name = name, .host = host, .cells = {}, .total = {}, .idle_devices = {}});
+    ranks_.push_back({.name = name, .host = host, .cells = {}, .total = {}, .idle_devices = {}, .processes = {}});
   }
   return known->second;
 }

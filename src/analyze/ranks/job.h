@@ -57,6 +57,7 @@ struct JobRank {
   std::vector<RankCell> cells;
   RankCell total;
   std::set<profile::DeviceId> idle_devices;  // devices whose idle time the cells contain
+  std::set<profile::ProcessId> processes;    // those with GPU work
 };
 
 struct JobPath {  // work items of all ranks with the same activity, call path and kernel

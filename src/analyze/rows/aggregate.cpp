@@ -96,8 +96,7 @@ class Aggregator {
     ProfileInfo& info = result_.info;
     info.cut_short = reader_.cut_short();
     info.complete = !info.cut_short && (ended_ || reader_.is_published_form());
-    info.skipped_bad = reader_.skipped_bad();
-    info.skipped_unknown = reader_.skipped_unknown();
+    info.count_skipped(reader_);
     result_.window_ns = covered_ns(result_.windows);
     count_rows(result_, outside_);
     if (ended_) {
@@ -137,8 +136,7 @@ class Aggregator {
   }
 
   void finish_estimates() {
-    const auto start = result_.info.meta.find("start_ns");
-    const uint64_t start_ns = start == result_.info.meta.end() ? 0 : whole_number(start->second).value_or(0);
+    const uint64_t start_ns = result_.info.start_ns().value_or(0);
     for (const p::Window& window : result_.windows) {
       if (result_.interval_ns > 0 && window.start_ns >= start_ns) {
         result_.estimates.add_window((window.start_ns - start_ns) / result_.interval_ns, window.weight);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyze/paths/flame_tree.h"
@@ -50,6 +51,8 @@ struct ProfileInfo {
   // CPU stack coverage of GPU records. If no GPU records exist and none were lost, coverage of launches. Without
   // launches, coverage of samples.
   profile::WorkCoverage covered;
+  // Lines that a lenient reader skipped, and records of unknown kinds: of this file, and of those that it was made
+  // from.
   uint64_t skipped_bad = 0;
   uint64_t skipped_unknown = 0;
   uint64_t records = 0;           // GPU, LAUNCH and EUSTALL lines
@@ -67,6 +70,12 @@ struct ProfileInfo {
   // True in outputs of latencies and timelines, which are not scaled: they have only the launches in windows.
   bool only_in_windows = false;
 
+  // Returns the start of the recording, from META. Nullopt: it is unknown.
+  [[nodiscard]] std::optional<uint64_t> start_ns() const;
+  // Returns the sum of the numbers in META lines with this key.
+  [[nodiscard]] uint64_t sum_of_meta(std::string_view key) const;
+  // Takes the reader's counts of skipped lines. Call it after the last record.
+  void count_skipped(const profile::Reader& reader);
   void add(const profile::Window& window);
   void add_process_of(const profile::Coverage& line);
   [[nodiscard]] uint64_t counted(profile::CoverageCount what) const;

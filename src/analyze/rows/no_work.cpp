@@ -20,6 +20,7 @@ Error no_work(const ProfileInfo& info, const std::string& name, int exit_code) {
   const uint64_t off = whole_number(value("gpu_records.while_off")).value_or(0);
   const auto why = profile::why_empty({.nvtx_range = value("nvtx_range"),
                                        .outside_range = outside,
+                                       .attached = recording_window(info.meta).starts_with("-p "),
                                        .only_a_window = !recording_window(info.meta).empty(),
                                        .off_records = off,
                                        .backends = value("recording.backends")});

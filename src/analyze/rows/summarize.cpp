@@ -16,7 +16,6 @@
 #include "analyze/rows/shared_devices.h"
 #include "analyze/rows/totals.h"
 #include "analyze/subsets/subset_meta.h"
-#include "base/text/numbers.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -191,21 +190,14 @@ std::vector<GroupLine> group_lines(const GroupSums& sums, Order order, size_t to
 
 // Returns the recorded time of the selected slices. Returns 0 if it is not known, such as without END.
 uint64_t recorded_ns(const Aggregate& rows) {
-  const auto& meta = rows.info.meta;
-  auto window = rows.window ? rows.selected_window() : std::nullopt;
-  if (subset_of(meta) == Subset::slice) {
-    const auto slice = slice_window(meta);
-    if (!slice) {
-      return 0;
-    }
-    const TimeWindow chosen = window.value_or(TimeWindow{});
-    window = TimeWindow{std::max(chosen.from_ns, slice->from_ns), std::min(chosen.to_ns, slice->to_ns)};
+  const auto window = time_in_slices(rows.info.meta, rows.window ? rows.selected_window() : std::nullopt);
+  if (!window || !rows.info.complete) {
+    return 0;
   }
-  if (!rows.info.complete || !window) {
-    return rows.info.complete ? rows.window_ns : 0;
+  if (!rows.window && subset_of(rows.info.meta) != Subset::slice) {
+    return rows.window_ns;
   }
-  const auto start = meta.find("start_ns");
-  const auto start_ns = start == meta.end() ? std::nullopt : whole_number(start->second);
+  const auto start_ns = rows.info.start_ns();
   return start_ns ? covered_ns(windows_in(rows.windows, *window, *start_ns)) : 0;
 }
 

@@ -6,7 +6,6 @@
 
 #include "analyze/subsets/subset_meta.h"
 #include "base/saturating_add.h"
-#include "base/text/numbers.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -34,19 +33,10 @@ bool fits(const SliceSums& sums, uint64_t cell_slices, size_t cells, uint64_t in
 // nullopt if the WINDOW lines do not say what was recorded. This is so if the profile is cut short, if it has several
 // intervals of another profile, or if only some of its processes have windows of --max-overhead.
 std::optional<TimeWindow> described_time(const Aggregate& rows) {
-  const auto& meta = rows.info.meta;
-  TimeWindow time = rows.selected_window().value_or(TimeWindow{});
   if (!rows.info.complete || rows.windows.empty() || rows.info.is_partly_estimate()) {
     return std::nullopt;
   }
-  if (subset_of(meta) == Subset::slice) {
-    const auto slice = slice_window(meta);
-    if (!slice) {
-      return std::nullopt;
-    }
-    time = {std::max(time.from_ns, slice->from_ns), std::min(time.to_ns, slice->to_ns)};
-  }
-  return time;
+  return time_in_slices(rows.info.meta, rows.selected_window());
 }
 
 // Adds the time of a part of the recording to the cells that it overlaps. Parts must be ascending and disjoint.
@@ -75,8 +65,7 @@ void add_windows(const Aggregate& rows, const TimeWindow& time, uint64_t start_n
 
 void put_recorded(const Aggregate& rows, TimeSeries& series) {
   const auto time = described_time(rows);
-  const auto start = rows.info.meta.find("start_ns");
-  const auto start_ns = start == rows.info.meta.end() ? std::nullopt : whole_number(start->second);
+  const auto start_ns = rows.info.start_ns();
   if (!time || !start_ns) {
     return;
   }

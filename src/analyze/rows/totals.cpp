@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -48,6 +49,23 @@ void scale(Weight& weight, double factor) {
 }
 
 }  // namespace
+
+std::optional<uint64_t> ProfileInfo::start_ns() const {
+  const auto start = meta.find("start_ns");
+  return start == meta.end() ? std::nullopt : whole_number(start->second);
+}
+
+uint64_t ProfileInfo::sum_of_meta(std::string_view key) const {
+  const auto [begin, end] = meta.equal_range(std::string(key));
+  return std::accumulate(begin, end, uint64_t{0}, [](uint64_t sum, const auto& line) {
+    return saturating_add(sum, whole_number(line.second).value_or(0));
+  });
+}
+
+void ProfileInfo::count_skipped(const p::Reader& reader) {
+  skipped_bad = saturating_add(reader.skipped_bad(), sum_of_meta(kSkippedBadKey));
+  skipped_unknown = saturating_add(reader.skipped_unknown(), sum_of_meta(kSkippedUnknownKey));
+}
 
 void ProfileInfo::add(const p::Window& window) {
   ++windows;

@@ -78,6 +78,13 @@ std::string some_of(const std::vector<std::string>& limits) {
   return limits.size() <= kMostNamed ? text : text + "; and " + std::to_string(limits.size() - kMostNamed) + " more";
 }
 
+// Returns the time of a Subset::slice, or nullopt if it is not a single interval.
+std::optional<TimeWindow> slice_window(const Meta& meta) {
+  const auto part = meta.find(std::string(kPartWhich));
+  const bool is_one = meta.count(std::string(kPartWhich)) == 1 && meta.count(std::string(kFilterKey)) == 0;
+  return is_one ? read_window_text(part->second) : std::nullopt;
+}
+
 }  // namespace
 
 std::string part_text(const Meta& meta) {
@@ -117,10 +124,14 @@ Subset subset_of(const Meta& meta) {
   return part == meta.end() ? Subset::none : part->second.ends_with("split by time") ? Subset::slice : Subset::other;
 }
 
-std::optional<TimeWindow> slice_window(const Meta& meta) {
-  const auto part = meta.find(std::string(kPartWhich));
-  const bool is_one = meta.count(std::string(kPartWhich)) == 1 && meta.count(std::string(kFilterKey)) == 0;
-  return is_one ? read_window_text(part->second) : std::nullopt;
+std::optional<TimeWindow> time_in_slices(const Meta& meta, const std::optional<TimeWindow>& chosen) {
+  const TimeWindow time = chosen.value_or(TimeWindow{});
+  if (subset_of(meta) != Subset::slice) {
+    return time;
+  }
+  const auto slice = slice_window(meta);
+  return slice ? std::optional(TimeWindow{std::max(time.from_ns, slice->from_ns), std::min(time.to_ns, slice->to_ns)})
+               : std::nullopt;
 }
 
 std::string part_warning(const Meta& meta) {

@@ -21,6 +21,9 @@ using Meta = std::multimap<std::string, std::string>;  // META lines by key
 inline constexpr std::string_view kFilterKey = "filter";  // value: the conditions of `filter`
 // Value: counts of records that lack a field that a condition tests.
 inline constexpr std::string_view kLeftOutKey = "filter.left_out";
+// Values: number of lines that `merge --lenient` could not read, and of records whose kinds it does not know.
+inline constexpr std::string_view kSkippedBadKey = "skipped.bad";
+inline constexpr std::string_view kSkippedUnknownKey = "skipped.unknown";
 inline constexpr std::string_view kPartPrefix = "part.";
 // Value: a random id, the same in all outputs of one `split`.
 inline constexpr std::string_view kPartOf = "part.of";
@@ -47,8 +50,9 @@ constexpr bool has_all_work(Subset subset) {
   return subset == Subset::window || subset == Subset::slice;
 }
 
-// Returns the time of a Subset::slice, or nullopt if it is not a single interval.
-std::optional<TimeWindow> slice_window(const Meta& meta);
+// Returns the chosen time (nullopt: all of it). If the profile is a subset by time slices, returns only the part in
+// these slices. Returns nullopt if the slices are several intervals.
+std::optional<TimeWindow> time_in_slices(const Meta& meta, const std::optional<TimeWindow>& chosen);
 
 // Returns part_text() as a warning. Empty for a complete profile.
 std::string part_warning(const Meta& meta);

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 
 #include "base/log.h"
-#include "base/text/numbers.h"
 #include "cmd/command.h"
 #include "cmd/common/options.h"
 
@@ -48,8 +47,7 @@ void Window::explain(const analyze::Aggregate& rows) const {
 }
 
 std::optional<Error> Window::not_recorded(const analyze::Aggregate& rows) const {
-  const auto start = rows.info.meta.find("start_ns");
-  const auto start_ns = start == rows.info.meta.end() ? std::nullopt : whole_number(start->second);
+  const auto start_ns = rows.info.start_ns();
   // A profile that is cut short may lack WINDOW lines.
   return rows.window && rows.info.complete && start_ns
              ? analyze::not_recorded(rows.windows, *rows.selected_window(), *start_ns)

@@ -98,6 +98,9 @@ std::string gap_of(const Run& run, double max_loss_percent) {
   if (!run.facts.info.complete) {
     return "the profile is cut short";
   }
+  if (const uint64_t bad = run.facts.info.skipped_bad; bad > 0) {
+    return counted_text(bad, "line") + " of its profile could not be read";
+  }
   if (run.facts.info.is_estimate()) {
     return "its numbers are estimates (--max-overhead)";
   }

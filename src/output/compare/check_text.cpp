@@ -3,7 +3,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/text/utf8.h"
 #include "output/compare/check.h"
 #include "output/compare/check_texts.h"
 #include "output/text.h"
@@ -19,29 +18,6 @@ using compare::Verdict;
 constexpr size_t kMostKernels = 8;  // kernels shown per verdict, so that the list fits on a screen
 constexpr size_t kMostPaths = 3;
 constexpr size_t kMinWidth = 40;
-
-// Appends `text` in lines of at most `width` characters, broken at spaces. Indents all lines but the first.
-void append_wrapped(std::string_view text, size_t width, std::string_view indent, std::string& out) {
-  size_t used = 0;
-  bool first = true;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    const size_t needed = utf8_length(word);
-    if (!first && used + 1 + needed > width) {
-      out.append("\n").append(indent);
-      used = indent.size();
-    } else if (!first) {
-      out += ' ';
-      ++used;
-    }
-    out += word;
-    used += needed;
-    first = false;
-  }
-  out += '\n';
-}
 
 void put_path(const Comparison& runs, const Finding& finding, size_t width, std::string& out) {
   const bool worded = finding.verdict != Verdict::slower && finding.verdict != Verdict::unclear;

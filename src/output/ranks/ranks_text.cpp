@@ -100,8 +100,9 @@ void print_table(const RanksView& view, TextStream& out) {
   if (view.verdict.by_collectives && view.job.has_waits() && !view.job.collectives_on_gpu()) {
     text += "waits: without the waits in collectives\n";
   }
+  text += "time: the slices from the rank's first work to its last, so up to two slices too long\n";
   if (view.job.has_idle()) {
-    text += "idle: average of the rank's devices from its first work to its last";
+    text += "idle: average of the rank's devices in that time";
     text += view.verdict.by_collectives ? ", without CPU waits in collectives\n" : "\n";
   }
 }

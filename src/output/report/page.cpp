@@ -75,24 +75,12 @@ void Page::fact(std::string_view word, const std::string& text) {
 
 void Page::long_fact(std::string_view word, const std::string& text) {
   constexpr size_t kMostLines = 5;
-  const size_t room = std::max(width(), kLeastPageName) - kFactWord;
-  std::string out(word);
-  out.append(word.size() < kFactWord ? kFactWord - word.size() : 0, ' ');
-  size_t used = 0;  // columns of the line after the first word
-  const std::string shown = options_.full ? text : cut_middle(text, kMostLines * room);
-  for (size_t at = 0; at < shown.size();) {
-    const size_t end = std::min(shown.find(' ', at), shown.size());
-    const std::string_view next = std::string_view(shown).substr(at, end - at);
-    if (used > 0 && used + 1 + utf8_length(next) > room && !options_.full) {
-      line(out);
-      out.assign(kFactWord, ' ');
-      used = 0;
-    }
-    out.append(used > 0 ? " " : "").append(next);
-    used += (used > 0 ? 1 : 0) + utf8_length(next);
-    at = end + 1;
-  }
-  line(out);
+  const size_t columns = std::max(width(), kLeastPageName);
+  std::string& out = stream_.text();
+  out.append(word).append(word.size() < kFactWord ? kFactWord - word.size() : 0, ' ');
+  append_wrapped(options_.full ? text : cut_middle(text, kMostLines * (columns - kFactWord)),
+                 options_.full ? std::string::npos : columns, std::string(kFactWord, ' '), out, kFactWord);
+  stream_.checkpoint();
 }
 
 void Page::title(std::string_view text, size_t shown, size_t found) {

@@ -89,6 +89,11 @@ Error of_other_user(uint32_t pid) {
   return {"process " + text + " belongs to another user", "run gpuprof as root: sudo gpuprof record -p " + text};
 }
 
+// Root that may not trace a process is root of a container, or a security module protects the process.
+const char* rights_hint() {
+  return ::geteuid() == 0 ? hints::kOutsideContainer : hints::kRightsForPtrace;
+}
+
 Error no_right(uint32_t pid) {
   if (filter_forbids_ptrace()) {
     return {"a system call filter (seccomp) forbids gpuprof to trace process " + std::to_string(pid),
@@ -104,7 +109,7 @@ Error no_right(uint32_t pid) {
   if (!scope.empty() && scope != "0") {
     return {"kernel.yama.ptrace_scope is " + scope + ": only root may trace a running process", hints::kPtraceScope};
   }
-  return {"no right to trace process " + std::to_string(pid), hints::kRightsForPtrace};
+  return {"no right to trace process " + std::to_string(pid), rights_hint()};
 }
 
 struct ThreadState {
@@ -195,7 +200,7 @@ Status check_readable(uint32_t pid) {
   }
   return belongs_to_other(pid)
              ? of_other_user(pid)
-             : Error{"no right to read the mappings of process " + std::to_string(pid), hints::kRightsForPtrace};
+             : Error{"no right to read the mappings of process " + std::to_string(pid), rights_hint()};
 }
 
 Status check_process(uint32_t pid) {

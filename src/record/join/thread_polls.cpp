@@ -283,8 +283,8 @@ void ThreadPolls::loop() {
     }
     lock.unlock();
     const uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);  // not the time in which others have the processor
-    // This comes before all else. A thread that wakes up meanwhile may have to wait, because this thread has its
-    // processor. So later looks would find it runnable too often.
+    // This comes first. During a round, this thread may have the processor of a thread that wakes up, which then waits
+    // for it. A later look would find that thread runnable too often.
     std::map<ThreadId, ThreadMoment> moments;
     for (const auto& [id, folder] : folders) {
       if (!folder.empty()) {

@@ -62,9 +62,8 @@ void WorkJoin::report_unknown_launches(Source& source) {
   }
 }
 
-// Gives the event the weight of the window in which it was launched. Returns false if there is no such window, or if it
-// is a call that does not begin and end in one window. The work of a window is in one slice, so that a reader can
-// compare windows.
+// Gives the event the weight of the window in which it was launched, or in which the call began and ended. Returns
+// false without such a window. The work of a window is in one slice, so that a reader can compare windows.
 bool WorkJoin::weigh(WorkEvent& event, const PendingLaunch* launch) const {
   if (!join_.options.duty_cycle) {
     return true;

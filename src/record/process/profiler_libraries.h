@@ -1,5 +1,4 @@
-// Recognizes profiler frames: the innermost frames of a stack, if they are in injection libraries or vendors' tool
-// libraries.
+// Recognizes profiler frames: those in injection libraries or vendors' tool libraries. Stacks are shown without them.
 #pragma once
 
 #include <cstdint>

@@ -175,6 +175,9 @@ void StackFrames::of(const NewStack& stack, std::vector<SymbolizedFrame>& out) {
       out.push_back(python_frame(word));
       continue;
     }
+    if (profiler_libraries_.cover(mapping_of(stack, word))) {
+      continue;  // a hook of gpuprof, between the program and the vendor's library that the hook called
+    }
     const size_t first = out.size();
     add_native(stack, i - 1, out);
     if (i == part.outermost && stack.frame_pointers && out.size() > first) {

@@ -62,6 +62,19 @@ class PartsTest(rig.RuntimeTest):
             self.assertEqual(json.loads(self.gpuprof("ranks", "--json", path))["notes"], [note])
             self.assertIn(note, self.gpuprof("-q", "ranks", "--svg", "-", path).replace("&#39;", "'").replace("&apos;", "'"))
 
+    def test_ranks_says_that_a_rank_is_the_sum_of_two_recordings(self):
+        path, again, both = (self.path(name) for name in ("a.txt", "b.txt", "both.txt"))
+        with open(os.path.join(GOLDEN, "ranks/even.txt"), encoding="utf-8") as file:
+            text = file.read()
+        for name, id in ((path, "00aa"), (again, "00bb")):
+            with open(name, "w", encoding="utf-8") as file:
+                file.write(text.replace("\n", f"\nMETA;recording;{id}\n", 1).replace("PROCESS;1;100;", f"PROCESS;1;{int(id, 16)};"))
+        said = self.gpuprof("-q", "ranks", "--json", path, again, expect=(0, 1, 125))
+        self.assertIn("1 rank is the sum of several processes with GPU work: rank 0 of 2.", said)
+        self.gpuprof("-q", "merge", "-o", both, path, again)
+        self.assertIn("1 rank is the sum of several processes", self.gpuprof("-q", "ranks", "--json", both, expect=(0, 1, 125)))
+        self.assertNotIn("the sum of several processes", self.gpuprof("-q", "ranks", "--json", path))
+
     def split_and_merge(self, profile, by):
         """Returns the folder of the split profiles, or None if the profile cannot be split by this key."""
         folder, again = tempfile.mktemp(dir=self.folder), tempfile.mktemp(dir=self.folder)
@@ -308,6 +321,24 @@ class PartsTest(rig.RuntimeTest):
         self.assertNotIn(run.returncode, (0, -25))
         self.assertEqual(os.listdir(self.path("out")), [])
         self.gpuprof("-q", "split", "--lenient", "--by", "process", "-o", self.path("out/parts"), broken)
+
+    def test_lines_that_could_not_be_read_stay_counted(self):
+        broken, merged, again, kept = (self.path(name) for name in ("broken.txt", "merged.txt", "again.txt", "kept.txt"))
+        with open(TRAIN, encoding="utf-8") as file, open(broken, "w", encoding="utf-8") as out:
+            out.write(file.read().replace("END;", "GPU;x\nGPU;y\nEND;"))
+        self.gpuprof("-q", "merge", "--lenient", "-o", merged, broken)
+        self.gpuprof("-q", "merge", "-o", again, merged)
+        self.gpuprof("-q", "filter", "--lenient", "--from", "0s", "-o", kept, broken)
+        self.gpuprof("-q", "split", "--lenient", "--by", "process", "-o", self.path("parts"), broken)
+        parts = [os.path.join(self.path("parts"), name) for name in os.listdir(self.path("parts"))]
+        joined = self.path("joined.txt")
+        self.gpuprof("-q", "merge", "-o", joined, *parts)
+        for path in (merged, again, kept, joined):
+            self.assertIn("bad lines 2", self.gpuprof("-q", "report", "-i", path))
+        for path in (merged, again, joined):
+            run = self.run_command([rig.GPUPROF, "check", "--kernel", ".", "--max", "9000s", path])
+            self.assertEqual(run.returncode, 125, run.stdout)
+            self.assertIn(b"2 lines of its profile could not be read", run.stdout + run.stderr)
 
     def test_an_empty_result_of_a_cut_profile_says_that_it_is_cut(self):
         path = self.path("cut.txt")

@@ -123,7 +123,7 @@ TEST_CASE("the percentage of what is missing is rounded up") {
   CHECK(percent_text_up(1, 100) == "1.00%");
   CHECK(percent_text_up(UINT64_MAX - 1, UINT64_MAX) == "99.99%");
   CHECK(percent_text_up(UINT64_MAX, UINT64_MAX) == "100.00%");
-  CHECK(percent_text_up(100'001, 100'000) == "100.01%");  // of a budget
+  CHECK(percent_text_up(100'001, 100'000) == "100.01%");  // a budget can be exceeded
 }
 
 TEST_CASE("what is covered and what is missing add up to 100%") {

@@ -221,6 +221,9 @@ TEST_CASE("an empty profile reports whether the target used a GPU at other times
   facts.nvtx_range = "foo";
   facts.totals.coverage[gpuprof::profile::CoverageCount::outside_range] = 1;
   CHECK(has(shown(facts), "the target launched no GPU work inside of --nvtx-range foo"));
+  facts.around.emplace();
+  CHECK(has(shown(facts), "gpuprof saw no NVTX range foo in the attached process"));
+  facts.around.reset();
   CHECK(has(summary_of(facts).hint,
             "check the name and the domain of the range (1 GPU record outside of it); gpuprof sees NVTX ranges of CUDA "
             "programs only"));

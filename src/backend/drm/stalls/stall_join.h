@@ -154,7 +154,7 @@ class StallJoin {
     uint64_t done_ns = 0;
     uint64_t start_ns = 0;  // start time in the report of the job's work; 0: not reported yet
     uint64_t batch = 0;
-    uint64_t file = 0;         // as in gpuprof_drm_submission
+    uint64_t file = 0;         // identifies the open file
     bool is_complete = true;   // all kernels of the job are known; a job without a batch has none
     bool in_order = false;     // the job's ring runs one job after the other
     bool is_inferred = false;  // done_ns was inferred: it is the latest possible end

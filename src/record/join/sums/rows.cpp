@@ -41,12 +41,10 @@ uint64_t sampled_gap_ns(uint64_t cpu_period_ns) {
   return cpu_period_ns == 0 ? 0 : kSamplesInGap * std::max<uint64_t>(cpu_period_ns, GPUPROF_LONGEST_TICK_NS);
 }
 
-// Shorter calls do not explain idle time, although some functions report each of their calls. A program that allocates
+// Short calls do not explain idle time, although some functions report each of their calls. A program that allocates
 // memory 20,000 times a second would otherwise push the thread's long calls out of the limited list of intervals.
-constexpr uint64_t kShortestCallNs = 100'000;
-
 bool explains_idle_time(const WorkEvent& event) {
-  return event.site.op != profile::Op::call || event.duration() >= kShortestCallNs;
+  return event.site.op != profile::Op::call || event.duration() >= GPUPROF_LONG_CALL_NS;
 }
 
 uint64_t thread_key(uint32_t pid, uint32_t tid) {

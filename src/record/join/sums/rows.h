@@ -44,9 +44,9 @@ class Rows {
 
   void take_new(Batch& batch);
   [[nodiscard]] size_t waiting() const { return rows_.size() + latencies_.size() + events_.size(); }
+  [[nodiscard]] SampledIdle::Totals sampled_idle() const { return occupancy_.sampled(); }
   // Returns the GPU time that was not apportioned, because records came too late (see Occupancy) or have times in the
   // future.
-  [[nodiscard]] SampledIdle::Totals sampled_idle() const { return occupancy_.sampled(); }
   [[nodiscard]] uint64_t late_ns() const { return occupancy_.late_ns() + ahead_ns_; }
 
  private:

@@ -2,17 +2,18 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
+
+#include "profile/records.h"
 
 namespace gpuprof::record {
 namespace {
-
-__extension__ typedef unsigned __int128 Uint128;  // NOLINT(modernize-use-using): __extension__ needs a typedef
 
 // Gets the part of a time that no work explains.
 constexpr SampledIdle::Work kNoWork = 0;
 
 uint64_t part_of(uint64_t value, uint64_t part, uint64_t whole) {
-  return whole == 0 ? 0 : static_cast<uint64_t>(Uint128{value} * part / whole);
+  return whole == 0 ? 0 : static_cast<uint64_t>(profile::Uint128{value} * part / whole);
 }
 
 uint64_t sum(const std::map<SampledIdle::Work, uint64_t>& values) {
@@ -116,18 +117,18 @@ void SampledIdle::settle(bool at_once, const Emit& emit) {
     now_.add(before_);
   }
   const std::map<Work, uint64_t> shares = shares_of(now_);
-  const uint64_t whole = sum(shares);
+  std::vector<uint64_t> weights;
+  for (const auto& [work, share] : shares) {
+    weights.push_back(share);
+  }
   for (const auto& [key, ns] : std::exchange(time_, {})) {
-    uint64_t passed = 0;
-    uint64_t given = 0;
+    const std::vector<uint64_t> parts = split_.split(ns, weights);
+    size_t i = 0;
     for (const auto& [work, share] : shares) {
-      passed += share;
-      const uint64_t until = whole == 0 ? ns : part_of(ns, passed, whole);
-      if (until > given) {
-        emit(key.first, work == kNoWork ? key.second : work, until - given);
-        totals_.ns += work == kNoWork ? 0 : until - given;
+      if (const uint64_t part = parts[i++]; part > 0) {
+        emit(key.first, work == kNoWork ? key.second : work, part);
+        totals_.ns += work == kNoWork ? 0 : part;
       }
-      given = until;
     }
   }
   before_ = std::exchange(now_, {});

@@ -10,12 +10,13 @@
 #include <map>
 #include <utility>
 
+#include "base/proportional_split.h"
+
 namespace gpuprof::record {
 
 class SampledIdle {
  public:
   using Work = uint32_t;                       // see Occupancy
-  using Thread = uint64_t;                     // see Occupancy
   static constexpr uint64_t kLeastPolls = 30;  // fewer polls say nothing about the time of a slice
 
   // Idle time in this slice. If polls do not explain it, it belongs to `otherwise`.
@@ -70,6 +71,7 @@ class SampledIdle {
   uint64_t cpu_ns_ = 0;
   uint64_t waited_ns_ = 0;
   Totals totals_;
+  ProportionalSplit split_;
 };
 
 }  // namespace gpuprof::record

@@ -148,8 +148,8 @@ TEST_CASE("a frame-pointer walk ends at the first address that is not code") {
   CHECK(Named(stack).kinds() == "tnunn");
 }
 
-TEST_CASE("only the innermost profiler frames are removed") {
-  const NewStack stack = stack_of({in(leaf), in(evaluation_loop), in_libc(), in(leaf)});
+TEST_CASE("profiler frames are removed: the innermost, and hooks between the program and the vendor's library") {
+  const NewStack stack = stack_of({in(leaf), in(evaluation_loop), in_libc(), in(leaf), in_libc()});
   CHECK(Named(stack, ProfilerLibraries({program_invocation_short_name})).kinds() == "nn");
   CHECK(Named(stack_of({in(leaf)}), ProfilerLibraries({program_invocation_short_name})).kinds().empty());
 }
