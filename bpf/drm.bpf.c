@@ -23,7 +23,7 @@
 #include "launch_events.h"
 #include "loader.h"
 #include "python_threads.h"
-#include "kernel_stack.h"
+#include "stack_of_kernel.h"
 #include "submitter.h"
 #include "wire/drm_events.h"
 /* The order matters: each of these headers uses the headers above it. */

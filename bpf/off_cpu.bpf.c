@@ -14,10 +14,10 @@
 #include <bpf/bpf_core_read.h>
 /* clang-format on */
 
-#include "kernel_stack.h"
 #include "launch_events.h"
 #include "loader.h"
 #include "python_threads.h"
+#include "stack_of_kernel.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

@@ -324,6 +324,9 @@ class Session {
     facts.still_running = std::move(still_running);
     correlator_->add_meta("target.exit_status", facts.target_end);
     add_overhead_meta(*correlator_, options_, facts);
+    if (off_cpu_) {
+      add_off_cpu_meta(*correlator_, off_cpu_->counts());
+    }
     put_unrecorded(facts.unrecorded_processes);
     explain_missing_samples(options_.sampling, *correlator_, gpu_lines_->without_lines(), iteration_->ever_connected());
     // write() may change totals(), which the next statement reads.

@@ -1,6 +1,6 @@
 /* Appends the kernel stack to a user stack. */
-#ifndef GPUPROF_KERNEL_STACK_H
-#define GPUPROF_KERNEL_STACK_H
+#ifndef GPUPROF_STACK_OF_KERNEL_H
+#define GPUPROF_STACK_OF_KERNEL_H
 
 #include "stack_walk.h"
 
