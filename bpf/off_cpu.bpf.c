@@ -23,7 +23,6 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define TASK_STOPPED 0x4
 #define TASK_TRACED 0x8
-#define TASK_DEAD 0x80
 #define PF_MEMALLOC 0x800
 #define MAX_CGROUP_LEVELS 8
 
@@ -35,8 +34,6 @@ struct off_cpu {
   __u64 python;       /* the PyThreadState that was found last */
   __u32 state;        /* enum gpuprof_off_cpu_state */
   __u32 system_call;
-  __u32 waker;
-  __u32 pad;
 };
 
 struct {
@@ -100,16 +97,13 @@ static __always_inline void send(__u32 pid, __u32 tid, const struct off_cpu* off
   event->throttled_ns = throttled;
   event->stack = stack;
   event->system_call = off->system_call;
-  event->waker = off->waker;
+  event->pad = 0;
   bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
 
 static __always_inline __u32 state_of(struct task_struct* task, int preempted, __u32 kernel_state) {
   if (preempted || kernel_state == 0) {
     return 0;
-  }
-  if (kernel_state & TASK_DEAD) {
-    return GPUPROF_OFF_CPU_ENDED;
   }
   return GPUPROF_OFF_CPU_BLOCKED | (kernel_state & (TASK_STOPPED | TASK_TRACED) ? GPUPROF_OFF_CPU_STOPPED : 0) |
          (BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait) ? GPUPROF_OFF_CPU_IO : 0) |
@@ -121,7 +115,7 @@ static __always_inline __u32 state_of(struct task_struct* task, int preempted, _
 SEC("tp_btf/sched_switch")
 int on_switch(__u64* ctx) {
   struct task_struct* task = (struct task_struct*)ctx[1];
-  if (!task->mm && !((__u32)ctx[3] & TASK_DEAD)) { /* a kernel thread; a thread that ends has no memory, too */
+  if (!task->mm) { /* a kernel thread, or a thread that ends */
     return 0;
   }
   __u32 pid = ids_of_thread() >> 32;
@@ -138,33 +132,32 @@ int on_switch(__u64* ctx) {
   }
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
   off->woken_ns = 0;
-  off->waker = 0;
   off->throttled_ns = throttled_ns(task);
   off->state = state_of(task, ctx[0] & 1, (__u32)ctx[3]);
   off->system_call = GPUPROF_SYSTEM_CALL(regs);
   off->off_ns = bpf_ktime_get_ns();
-  if (off->state == GPUPROF_OFF_CPU_ENDED) {
-    __u32 tid = own_tid(task);
-    if (is_feeder(pid, tid)) {
-      send(pid, tid, off, off->off_ns, 0, 0);
-    }
+  return 0;
+}
+
+/* Runs in a thread that ends. */
+SEC("tp_btf/sched_process_exit")
+int on_exit(__u64* ctx) {
+  __u32 pid = ids_of_thread() >> 32;
+  __u32 tid = own_tid((struct task_struct*)bpf_get_current_task_btf());
+  if (pid && is_feeder(pid, tid)) {
+    struct off_cpu ended = {.state = GPUPROF_OFF_CPU_ENDED};
+    send(pid, tid, &ended, 0, 0, 0);
   }
   return 0;
 }
 
-/* Argument: the thread that is woken. The current thread wakes it, or an interrupt of that thread. */
+/* Argument: the thread that is woken. */
 SEC("tp_btf/sched_waking")
 int on_waking(__u64* ctx) {
   struct task_struct* task = (struct task_struct*)ctx[0];
   struct off_cpu* off = bpf_task_storage_get(&off_cpus, task, 0, 0);
-  if (!off || !off->off_ns || off->woken_ns) {
-    return 0;
-  }
-  off->woken_ns = bpf_ktime_get_ns();
-  struct task_struct* waker = (struct task_struct*)bpf_get_current_task_btf();
-  /* Only system calls wake others. A thread outside of one was interrupted, such as by a timer. */
-  if (waker->tgid == task->tgid && GPUPROF_SYSTEM_CALL((struct pt_regs*)bpf_task_pt_regs(waker)) >= 0) {
-    off->waker = own_tid(waker);
+  if (off && off->off_ns && !off->woken_ns) {
+    off->woken_ns = bpf_ktime_get_ns();
   }
   return 0;
 }

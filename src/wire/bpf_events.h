@@ -65,7 +65,7 @@ enum gpuprof_off_cpu_state {
   GPUPROF_OFF_CPU_IO = 2,      /* it waited for a disk */
   GPUPROF_OFF_CPU_RECLAIM = 4, /* it was freeing memory, because the kernel had too little */
   GPUPROF_OFF_CPU_STOPPED = 8, /* by a signal or a debugger */
-  GPUPROF_OFF_CPU_ENDED = 16   /* the thread has ended */
+  GPUPROF_OFF_CPU_ENDED = 16   /* the thread ends, so the event has no times */
 };
 
 /* A thread that is in `feeders` did not run from off_ns to in_ns (CLOCK_MONOTONIC). */
@@ -80,7 +80,7 @@ struct gpuprof_bpf_off_cpu {
   gpuprof_u64 throttled_ns; /* how long its cgroup had no CPU time left meanwhile, summed over the CPUs */
   gpuprof_u64 stack;        /* id of a stack; 0: the stack could not be read */
   gpuprof_u32 system_call;  /* its number; UINT32_MAX: none, so a blocked thread waited for memory */
-  gpuprof_u32 waker;        /* thread of the same process that woke it, as the process sees it; 0: unknown */
+  gpuprof_u32 pad;
 };
 struct gpuprof_bpf_feeder { /* key of `feeders`: a thread that launches GPU work */
   gpuprof_u32 pid;

@@ -166,7 +166,7 @@ class Record final : public Command {
     app.add_flag("--timeline", options_.timeline, "also store each event with its times; makes the profile larger");
     app.add_flag("--top", top_, "show a live view of the kernels and call paths with most GPU time");
     app.add_flag("--cpu{99}", options_.cpu_hz,
-                 "sample threads N times per second of CPU time; bpf: exact (default: 99)")
+                 "sample threads N times per second of CPU time, or exactly by bpf (default: 99)")
         ->transform(CLI::Validator([this](std::string& given) { return take_cpu(given); }, ""))
         ->type_name("N|bpf[:N]");
     app.add_flag("--latency", options_.latency,

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 #include <string>
 #include <utility>
 
+#include "base/files/file.h"
 #include "base/return_if_error.h"
 #include "base/text/hints.h"
 
@@ -32,7 +32,7 @@ Error impossible(const Error& why) {
 constexpr uint32_t kMostWords = GPUPROF_STACK_MAX_WORDS / 4;  // a walk blocks the CPU, so it must be short
 constexpr uint32_t kOffCpuRules = 1U << 18;                   // unwind rules of all processes together, 16 bytes each
 
-Result<BpfObject> load() {
+Result<BpfObject> load_off_cpu() {
   auto object = open_bpf_object({gpuprof_embedded_bpf_off_cpu_begin, gpuprof_embedded_bpf_off_cpu_end});
   RETURN_IF_ERROR(object);
   gpuprof_bpf_config config = make_bpf_config();
@@ -50,25 +50,24 @@ Result<BpfObject> load() {
   return object;
 }
 #else
-Result<BpfObject> load() {
+Result<BpfObject> load_off_cpu() {
   return Error{"this gpuprof was built without eBPF", "install clang and build again"};
 }
 #endif
 
-// Returns the symbol of finish_task_switch(). Compilers add a suffix to its name.
+// Returns the symbol of finish_task_switch(), which a thread runs when it has got a CPU. Compilers add a suffix to its
+// name.
 std::string find_finish_switch() {
   constexpr std::string_view kName = "finish_task_switch";
-  std::ifstream symbols("/proc/kallsyms");
-  std::string address;
-  std::string type;
-  std::string name;
-  while (symbols >> address >> type >> name) {
-    if (name.starts_with(kName) && (name.size() == kName.size() || name[kName.size()] == '.')) {
-      return name;
-    }
-    symbols.ignore(4096, '\n');
+  constexpr size_t kSymbolBytes = size_t{64} << 20;
+  const std::string symbols = read_text("/proc/kallsyms", kSymbolBytes);
+  const std::string before = " t ";
+  const size_t found = symbols.find(before + std::string(kName));
+  if (found == std::string::npos) {
+    return std::string(kName);
   }
-  return std::string(kName);
+  const size_t begin = found + before.size();
+  return symbols.substr(begin, symbols.find_first_of(" \t\n", begin) - begin);
 }
 
 }  // namespace
@@ -77,7 +76,7 @@ OffCpuEngine::OffCpuEngine(BpfObject object)
     : object_(std::move(object)), processes_(object_.get(), true), feed_(processes_) {}
 
 Result<std::unique_ptr<OffCpuEngine>> OffCpuEngine::start() {
-  auto object = load();
+  auto object = load_off_cpu();
   if (!object) {
     return impossible(object.error());
   }
@@ -107,7 +106,7 @@ Status OffCpuEngine::init() {
     return bpf_error("this kernel has neither sched_exit_tp nor kprobes", errno, kOffCpuHint);
   }
   links_.emplace_back(switched_in);
-  for (const char* name : {"on_waking", "on_switch"}) {
+  for (const char* name : {"on_waking", "on_exit", "on_switch"}) {
     bpf_link* link = bpf_program__attach(program(name));
     if (link == nullptr) {
       return bpf_error(std::string("cannot attach ") + name + " to the scheduler", errno, kOffCpuHint);

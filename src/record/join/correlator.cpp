@@ -247,7 +247,7 @@ void Correlator::poll_threads() {
   }
 }
 
-// Tells the engine which threads launch GPU work.
+// Makes the engine report the threads that launch GPU work.
 void Correlator::report_threads() {
   if (!join_.options.report_off_cpu) {
     return;
