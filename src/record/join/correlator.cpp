@@ -252,6 +252,9 @@ void Correlator::report_threads() {
   if (!join_.options.report_off_cpu) {
     return;
   }
+  for (const ThreadId& id : std::exchange(ended_threads_, {})) {
+    thread_states_.erase(id);
+  }
   const uint64_t wanted = windows_.is_open() ? thread_states_.version() : 0;
   const uint64_t before = std::exchange(polled_version_, wanted);
   if (before == wanted) {
@@ -281,7 +284,7 @@ void Correlator::on_off_cpu(const gpuprof_bpf_off_cpu& off) {
     return;
   }
   if ((off.state & GPUPROF_OFF_CPU_ENDED) != 0) {
-    thread_states_.erase(id);
+    ended_threads_.push_back(id);
     return;
   }
   with(thread->source, [&](const Source& source) {

@@ -1,6 +1,7 @@
 // An OpenCL program whose launching thread is blocked for known reasons between two kernels: it sleeps, waits for a
 // lock that another thread holds, reads from a slow pipe, reads a file, and touches a mapping of a file that is not in
-// memory. Prints the ns of each reason, without waits for a processor, and of all together.
+// memory. Prints the ns of each reason, without waits for a processor, and of all together. With --waves N, it instead
+// starts 100 threads N times. Each of them launches a kernel, sleeps, and launches another one.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -148,10 +149,28 @@ void run(const Session& session, cl_kernel kernel) {
   check(clFinish(session.queue), "clFinish");
 }
 
+void run_waves(const Session& session, cl_kernel kernel, long waves) {
+  constexpr int kThreads = 100;
+  for (long wave = 0; wave < waves; ++wave) {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&session, kernel] {
+        run(session, kernel);
+        std::this_thread::sleep_for(milliseconds(200));
+        run(session, kernel);
+      });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const long rounds = option(argc, argv, "--rounds", 5);
+  const long waves = option(argc, argv, "--waves", 0);
+  const long rounds = waves > 0 ? 0 : option(argc, argv, "--rounds", 5);
   if (pipe(pipe_ends) != 0) {
     fail("pipe");
   }
@@ -161,6 +180,7 @@ int main(int argc, char** argv) {
   const Session session = open_session("kernel void empty() {}");
   cl_kernel kernel = make_kernel(session, "empty");
   run(session, kernel);  // the driver compiles the kernel at its first launch
+  run_waves(session, kernel, waves);
   double value = 1;
   for (long i = 0; i < rounds; ++i) {
     {

@@ -271,6 +271,13 @@ class CpuSamples(rig.RuntimeTest):
             self.assertAlmostEqual(found[function, leaf] / expected["whole"], expected[function] / expected["whole"],
                                    delta=POINTS, msg=f"expected {expected}, found {found}")
 
+    @rig.requires("opencl", f"program:{BLOCKS}")
+    def test_bpf_watches_new_threads_when_others_have_ended(self):
+        self.requires_bpf()
+        profile, _ = self.record_phases([BLOCKS, "--waves", "4"], hertz="bpf")
+        sleepers = {work.tid for work, _ in profile.measured("HOST") if work.op == "off_cpu" and work.name == "sleeps"}
+        self.assertGreater(len(sleepers), 350, "at most 256 threads at once are watched")
+
     @rig.requires("opencl", f"program:{PHASES}")
     def test_bpf_in_a_pid_namespace(self):
         self.requires_bpf()
