@@ -12,6 +12,7 @@
 #include <mutex>
 #include <random>
 #include <semaphore>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -169,7 +170,8 @@ void run_waves(const Session& session, cl_kernel kernel, long waves) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const long waves = option(argc, argv, "--waves", 0);
+  const bool in_waves = argc > 1 && std::string(argv[1]) == "--waves";
+  const long waves = in_waves ? option(argc, argv, "--waves", 1) : 0;
   const long rounds = waves > 0 ? 0 : option(argc, argv, "--rounds", 5);
   if (pipe(pipe_ends) != 0) {
     fail("pipe");
