@@ -150,7 +150,7 @@ class Flame : public Command {
     std::string shown;
     for (const WeightWord& weight : kWeights) {
       words.emplace_back(weight.word);
-      if (words.back() != "time" && words.back() != "failed" && words.back() != "no-work") {
+      if (words.back() != "time" && words.back() != "failed" && words.back() != "no-work" && words.back() != "offcpu") {
         shown.append(weight.word).append("|");
       }
     }
