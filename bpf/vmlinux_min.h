@@ -63,9 +63,21 @@ struct pid {
 
 struct mm_struct;
 
+struct cfs_bandwidth {
+  __u64 throttled_time; /* ns, summed over the CPUs */
+} __attribute__((preserve_access_index));
+
+struct task_group {
+  struct task_group* parent;
+  struct cfs_bandwidth cfs_bandwidth;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
   struct mm_struct* mm;
   int tgid;
+  unsigned int flags;
+  unsigned in_iowait : 1;
+  struct task_group* sched_task_group;
   struct task_struct* real_parent;
   struct task_struct* group_leader;
   struct pid* thread_pid;

@@ -105,7 +105,15 @@ class Session {
       return std::move(stacks).error();
     }
     stacks_ = std::move(*stacks);
-    const bool for_nothing = !attachment_.is_wanted() && !stacks_.engine && !LocalSources::are_in(backends_);
+    if (options_.exact_off_cpu) {
+      auto started = OffCpuEngine::start();
+      if (!started) {
+        return std::move(started).error();
+      }
+      off_cpu_ = std::move(*started);
+    }
+    const bool for_nothing =
+        !attachment_.is_wanted() && !stacks_.engine && !off_cpu_ && !LocalSources::are_in(backends_);
     if (::geteuid() == 0 && !user_ && for_nothing) {
       mention_root();
     }
@@ -149,6 +157,11 @@ class Session {
     planned.counted_functions = attachment_.functions();
     planned.code_reader = &*gpu_lines_;
     planned.memory = memory_;
+    if (off_cpu_) {
+      planned.report_off_cpu = [this](std::vector<gpuprof_bpf_feeder> threads) {
+        off_cpu_->set_threads(std::move(threads));
+      };
+    }
     correlator_ = std::make_unique<Correlator>(std::move(planned));
     if (attachment_.is_wanted()) {
       correlator_->on_process(options_.attach_pid, attachment_.guard());
@@ -156,7 +169,7 @@ class Session {
     unrecorded_->count_children([this](pid_t pid, bool uses_library) {
       return attachment_.count_child(pid, uses_library, *correlator_, stacks_.engine.get());
     });
-    iteration_.emplace(*channel_, sources_, *correlator_, stacks_.engine.get(), *memory_);
+    iteration_.emplace(*channel_, sources_, *correlator_, stacks_.engine.get(), off_cpu_.get(), *memory_);
     const auto root = attachment_.is_wanted() ? static_cast<pid_t>(options_.attach_pid) : ::getpid();
     if (Status started = sources_.start(backends_, {*correlator_, *source_ids_, root, options_.sampling}); !started) {
       return started;
@@ -311,6 +324,9 @@ class Session {
     facts.still_running = std::move(still_running);
     correlator_->add_meta("target.exit_status", facts.target_end);
     add_overhead_meta(*correlator_, options_, facts);
+    if (off_cpu_) {
+      add_off_cpu_meta(*correlator_, off_cpu_->counts());
+    }
     put_unrecorded(facts.unrecorded_processes);
     explain_missing_samples(options_.sampling, *correlator_, gpu_lines_->without_lines(), iteration_->ever_connected());
     // write() may change totals(), which the next statement reads.
@@ -394,6 +410,7 @@ class Session {
 
   std::optional<TargetUser> user_;
   StackSetup stacks_;
+  std::unique_ptr<OffCpuEngine> off_cpu_;  // null without --cpu=bpf
   std::unique_ptr<Channel> channel_;
   std::optional<GpuLines> gpu_lines_;
   InjectionSetup injection_;

@@ -36,7 +36,8 @@ struct SessionOptions {
   bool wait_for_children = true;         // after the command ends, wait for its children that use a GPU
   bool timeline = false;
   bool latency = false;
-  uint32_t cpu_hz = 0;  // CPU samples of a thread per second of its CPU time; 0: none
+  uint32_t cpu_hz = 0;         // CPU samples of a thread per second of its CPU time; 0: none
+  bool exact_off_cpu = false;  // with cpu_hz: BPF reports when threads do not run, instead of polls
   // Argument of --backend, such as "cupti,opencl", if it switches off a backend that records otherwise; else empty.
   std::string only_backends;
   backend::SamplingOptions sampling;

@@ -26,7 +26,8 @@ enum gpuprof_bpf_event_type {
   GPUPROF_BPF_THREAD = 3, /* a thread's name, sent before the thread's first launch and when the name changes */
   GPUPROF_BPF_CODE = 4,   /* a Python code object, sent before the first stack that refers to it */
   GPUPROF_BPF_LINES = 5,  /* a piece of a line table, sent right after its GPUPROF_BPF_CODE */
-  GPUPROF_BPF_LOADER = 6  /* a process has loaded or unloaded libraries, so the recorder must read its mappings again */
+  GPUPROF_BPF_LOADER = 6, /* a process has loaded or unloaded libraries, so the recorder must read its mappings again */
+  GPUPROF_BPF_OFF_CPU = 7 /* a thread did not run for some time */
 };
 
 struct gpuprof_bpf_launch {
@@ -57,6 +58,37 @@ struct gpuprof_bpf_loader {
   gpuprof_u32 type;
   gpuprof_u32 pid;
 };
+
+/* Why a thread left its CPU. */
+enum gpuprof_off_cpu_state {
+  GPUPROF_OFF_CPU_BLOCKED = 1, /* else it could run, and another thread got the CPU */
+  GPUPROF_OFF_CPU_IO = 2,      /* it waited for a disk */
+  GPUPROF_OFF_CPU_RECLAIM = 4, /* it was freeing memory, because the kernel had too little */
+  GPUPROF_OFF_CPU_STOPPED = 8, /* by a signal or a debugger */
+  GPUPROF_OFF_CPU_ENDED = 16   /* the thread ends, so the event has no times */
+};
+
+/* A thread that is in `feeders` did not run from off_ns to in_ns (CLOCK_MONOTONIC). */
+struct gpuprof_bpf_off_cpu {
+  gpuprof_u32 type;
+  gpuprof_u32 pid; /* process (tgid) in the recorder's pid namespace */
+  gpuprof_u32 tid; /* as the process sees it */
+  gpuprof_u32 state;
+  gpuprof_u64 off_ns;
+  gpuprof_u64 woken_ns; /* when it could run again; 0: always, or unknown */
+  gpuprof_u64 in_ns;
+  gpuprof_u64 throttled_ns; /* how long its cgroup had no CPU time left meanwhile, summed over the CPUs */
+  gpuprof_u64 stack;        /* id of a stack; 0: the stack could not be read */
+  gpuprof_u32 system_call;  /* its number; UINT32_MAX: none, so a blocked thread waited for memory */
+  gpuprof_u32 pad;
+};
+struct gpuprof_bpf_feeder { /* key of `feeders`: a thread that launches GPU work */
+  gpuprof_u32 pid;
+  gpuprof_u32 tid;
+};
+#define GPUPROF_BPF_MAX_FEEDERS 8192
+/* A thread that is off its CPU for less is counted, but not reported. */
+#define GPUPROF_SHORTEST_OFF_CPU_NS 10000
 
 struct gpuprof_bpf_thread {
   gpuprof_u32 type;
@@ -175,7 +207,11 @@ enum gpuprof_bpf_loss {
   /* A stack event did not fit into the ring buffer; the next launch sends the stack again. */
   GPUPROF_BPF_LOST_STACK = 1,
   GPUPROF_BPF_LOST_READ = 2, /* a walk was not possible, because no memory was available */
-  GPUPROF_BPF_LOSSES = 3
+  /* Only for off_cpu.bpf.c. */
+  GPUPROF_BPF_LOST_OFF_CPU = 3,     /* a GPUPROF_BPF_OFF_CPU event did not fit, or its end was not seen */
+  GPUPROF_BPF_SHORT_OFF_CPU = 4,    /* number of times below GPUPROF_SHORTEST_OFF_CPU_NS */
+  GPUPROF_BPF_SHORT_OFF_CPU_NS = 5, /* their sum */
+  GPUPROF_BPF_LOSSES = 6
 };
 
 #endif /* GPUPROF_WIRE_BPF_EVENTS_H */

@@ -11,8 +11,8 @@ namespace gpuprof::analyze {
 // else. `busy`, `exclusive`: the device's time from SHARE lines. `samples`: sample counts. `idle`: idle time. `wait`:
 // time and number of calls that wait for the GPU. `alloc`: number and bytes of allocations. `failed`: number of calls
 // that returned an error. `no_work`: number of launches whose GPU work was not recorded. `cpu`: time in which threads
-// computed. `calls`: time and number of calls of a vendor's API.
-enum class Measure : uint8_t { gpu, busy, exclusive, samples, idle, wait, alloc, failed, no_work, cpu, calls };
+// computed. `off_cpu`: time in which they did not. `calls`: time and number of calls of a vendor's API.
+enum class Measure : uint8_t { gpu, busy, exclusive, samples, idle, wait, alloc, failed, no_work, cpu, off_cpu, calls };
 
 // Returns the operation of the HOST lines that the measure sums; nullopt for measures of a device.
 constexpr std::optional<profile::Op> host_op(Measure measure) {
@@ -27,6 +27,8 @@ constexpr std::optional<profile::Op> host_op(Measure measure) {
       return profile::Op::no_work;
     case Measure::cpu:
       return profile::Op::cpu;
+    case Measure::off_cpu:
+      return profile::Op::off_cpu;
     case Measure::calls:
       return profile::Op::call;
     default:

@@ -80,7 +80,8 @@ class Flame : public Command {
     app.footer(
         "Weights: sum is GPU time. Of work that overlaps, busy gives the device's time to what started first, and "
         "exclusive shares it. idle is device time without work, wait the time of calls that wait for a GPU, "
-        "calls the time of other calls of its API, cpu the CPU time of threads (record --cpu). count, "
+        "calls the time of other calls of its API, cpu the CPU time of threads and offcpu the time in which launching "
+        "threads did not run (both with record --cpu). count, "
         "samples, bytes copied, bytes allocated (alloc), calls that failed (failed) and launches whose work was lost "
         "(no-work) are "
         "numbers.");
@@ -149,7 +150,7 @@ class Flame : public Command {
     std::string shown;
     for (const WeightWord& weight : kWeights) {
       words.emplace_back(weight.word);
-      if (words.back() != "time" && words.back() != "failed" && words.back() != "no-work") {
+      if (words.back() != "time" && words.back() != "failed" && words.back() != "no-work" && words.back() != "offcpu") {
         shown.append(weight.word).append("|");
       }
     }

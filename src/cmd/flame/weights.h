@@ -22,7 +22,7 @@ struct WeightWord {
 };
 inline constexpr const char* kGraph = "GPU flame graph";
 inline constexpr const char* kTime = "GPU time";
-inline constexpr std::array<WeightWord, 14> kWeights = {{
+inline constexpr std::array<WeightWord, 15> kWeights = {{
     {"sum", analyze::Measure::gpu, output::WeightKind::time, kGraph, "GPU work over time", kTime, "launch"},
     {"time", analyze::Measure::gpu, output::WeightKind::time, kGraph, "GPU work over time", kTime, "launch"},
     {"busy", analyze::Measure::busy, output::WeightKind::time, kGraph, "Busy GPU time, over time",
@@ -46,6 +46,8 @@ inline constexpr std::array<WeightWord, 14> kWeights = {{
      "Launches without GPU work, over time", "time", "launch", "launch without GPU work"},
     {"cpu", analyze::Measure::cpu, output::WeightKind::time, "CPU time", "CPU time, over time",
      "time in which threads computed", "sample", "CPU time"},
+    {"offcpu", analyze::Measure::off_cpu, output::WeightKind::time, "Time off a CPU", "Time off a CPU, over time",
+     "time in which threads that launch did not run", "time", "time off a CPU"},
     {"calls", analyze::Measure::calls, output::WeightKind::time, "Host calls", "Host calls, over time",
      "time in calls of the GPU's API", "call", "call"},
 }};

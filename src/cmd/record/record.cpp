@@ -16,6 +16,7 @@
 #include "base/text/numbers.h"
 #include "base/text/pattern.h"
 #include "base/text/shell.h"
+#include "base/text/utf8.h"
 #include "cmd/command.h"
 #include "cmd/common/input.h"
 #include "cmd/common/options.h"
@@ -164,10 +165,10 @@ class Record final : public Command {
                         10 * kMsNs, 86'400 * kRecordSecondNs);
     app.add_flag("--timeline", options_.timeline, "also store each event with its times; makes the profile larger");
     app.add_flag("--top", top_, "show a live view of the kernels and call paths with most GPU time");
-    expect_number(app.add_flag("--cpu{99}", options_.cpu_hz,
-                               "sample what threads compute, N times per second of CPU time (default: 99)"),
-                  1, 1000)
-        ->type_name("N");
+    app.add_flag("--cpu{99}", options_.cpu_hz,
+                 "sample threads N times per second of CPU time, or exactly by bpf (default: 99)")
+        ->transform(CLI::Validator([this](std::string& given) { return take_cpu(given); }, ""))
+        ->type_name("N|bpf[:N]");
     app.add_flag("--latency", options_.latency,
                  "also record histograms of launch latency: from API call to kernel start");
     expect_one_of(app.add_flag("--pc-sampling{continuous},--stalls{continuous}", sampling_,
@@ -272,6 +273,22 @@ class Record final : public Command {
     RETURN_IF_ERROR(take_exact());
     RETURN_IF_ERROR(take_last());
     return check_sampling();
+  }
+
+  // Takes the "bpf" or "bpf:" before the number, if there is one. Returns an error text, or an empty text.
+  std::string take_cpu(std::string& given) {
+    constexpr std::string_view kBpf = "bpf";
+    const std::string all = given;
+    options_.exact_off_cpu = given.starts_with(kBpf);
+    if (given == kBpf) {
+      given = "99";
+    } else if (options_.exact_off_cpu && given[kBpf.size()] == ':') {
+      given.erase(0, kBpf.size() + 1);
+    }
+    const auto hertz = whole_number(given);
+    return hertz && *hertz >= 1 && *hertz <= 1000
+               ? std::string()
+               : "'" + escaped(all) + "' is not a whole number from 1 to 1000, or bpf, or bpf:N";
   }
 
   Status check_cpu() const {

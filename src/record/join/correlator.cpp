@@ -13,7 +13,7 @@ Correlator::Correlator(JoinOptions options)
       work_(join_, {producers_, attribution_, launches_, rows_, windows_, kernel_times_}),
       samples_(join_, {producers_, attribution_, launches_, rows_, windows_, kernel_times_}),
       timeline_(join_, producers_, windows_) {
-  if (join_.options.cpu_period_ns != 0) {
+  if (join_.options.cpu_period_ns != 0 && !join_.options.report_off_cpu) {
     thread_polls_.emplace(join_.options.cpu_period_ns, join_.options.clock);
   }
 }
@@ -161,8 +161,13 @@ void Correlator::on_stack(uint64_t stack, uint32_t pid, std::span<const uint64_t
   stacks_.on_engine_stack(pid, stack, words, flags, read_ns);
 }
 
+void Correlator::on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words,
+                          std::span<const uint64_t> kernel) {
+  stacks_.on_engine_stack(stack.pid, stack.stack, words, stack.flags, stack.read_ns, kernel);
+}
+
 void Correlator::on_process_code(uint32_t pid, const backend::PythonCode& code) {
-  if (!join_.options.stacks_from_sources && producers_.is_recorded(pid)) {
+  if ((!join_.options.stacks_from_sources || join_.options.report_off_cpu) && producers_.is_recorded(pid)) {
     producers_.on_process_code(pid, code);
   }
 }
@@ -223,6 +228,7 @@ void Correlator::on_counted_launch(uint32_t function, const LaunchStack& launch)
 // Adds up the times in which the threads that launch do not compute.
 void Correlator::poll_threads() {
   if (!thread_polls_) {
+    report_threads();
     return;
   }
   for (const ThreadPolls::Result& result : thread_polls_->take()) {
@@ -239,6 +245,58 @@ void Correlator::poll_threads() {
     polled_version_ = wanted;
     thread_polls_->set(wanted == 0 ? std::vector<ThreadId>() : thread_states_.ids());
   }
+}
+
+// Makes the engine report the threads that launch GPU work.
+void Correlator::report_threads() {
+  if (!join_.options.report_off_cpu) {
+    return;
+  }
+  for (const ThreadId& id : std::exchange(ended_threads_, {})) {
+    thread_states_.erase(id);
+  }
+  const uint64_t wanted = windows_.is_open() ? thread_states_.version() : 0;
+  const uint64_t before = std::exchange(polled_version_, wanted);
+  if (before == wanted) {
+    return;
+  }
+  std::vector<gpuprof_bpf_feeder> threads;
+  for (const ThreadId& id : wanted == 0 ? std::vector<ThreadId>() : thread_states_.ids()) {
+    threads.push_back({id.pid, id.tid});
+  }
+  join_.options.report_off_cpu(threads);
+  const uint64_t now = join_.options.clock();
+  if (before == 0) {
+    rows_.lose_exact(now);  // nothing was reported in the pause
+  }
+  for (const gpuprof_bpf_feeder& id : threads) {
+    const ThreadStates::Thread& thread = *thread_states_.find({id.pid, id.tid});
+    with(thread.source, [&](const Source& source) {
+      rows_.set_exact({.process = source.process(), .tid = id.tid, .thread = thread.name}, id.pid, now);
+    });
+  }
+}
+
+void Correlator::on_off_cpu(const gpuprof_bpf_off_cpu& off) {
+  const ThreadId id{off.pid, off.tid};
+  const ThreadStates::Thread* thread = thread_states_.find(id);
+  if (thread == nullptr) {
+    return;
+  }
+  if ((off.state & GPUPROF_OFF_CPU_ENDED) != 0) {
+    ended_threads_.push_back(id);
+    return;
+  }
+  with(thread->source, [&](const Source& source) {
+    WorkKey key{.process = source.process(), .tid = off.tid, .thread = thread->name, .op = profile::Op::off_cpu};
+    const Stacks::Number stack = stacks_.use(*source.image, stacks_.of_engine(off.pid, off.stack));
+    rows_.set_exact(key, off.pid, off.off_ns);
+    split_off_cpu(off, [&](const OffCpuPart& part) {
+      key.name = producers_.names().intern(part.reason);
+      key.stack = stack;
+      rows_.add_off_cpu(key, off.pid, part.start_ns, part.end_ns, windows_.recorded(part.start_ns, part.end_ns));
+    });
+  });
 }
 
 void Correlator::add_poll(const Source& source, uint32_t tid, const ThreadStates::Thread& thread,

@@ -11,6 +11,7 @@
 
 #include "backend/event_sink.h"
 #include "record/batch.h"
+#include "record/bpf/off_cpu_engine.h"
 #include "record/bpf/stack_engine.h"
 #include "record/join/context/context.h"
 #include "record/join/context/join_counters.h"
@@ -29,7 +30,7 @@
 
 namespace gpuprof::record {
 
-class Correlator final : public backend::EventSink, public StackSink {
+class Correlator final : public backend::EventSink, public StackSink, public OffCpuSink {
  public:
   explicit Correlator(JoinOptions options);
 
@@ -75,6 +76,13 @@ class Correlator final : public backend::EventSink, public StackSink {
   void on_loader(uint32_t pid) override;
   void on_launch_stack(const LaunchStack& launch) override;
   void on_counted_launch(uint32_t function, const LaunchStack& launch) override;
+
+  // OffCpuSink, which shares two functions with StackSink
+  void on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words,
+                std::span<const uint64_t> kernel) override;
+  void on_off_cpu(const gpuprof_bpf_off_cpu& off) override;
+  // The engine has lost times off a CPU.
+  void on_off_cpu_lost() { rows_.lose_exact(join_.options.clock()); }
 
   // From now on, the launches of this process are counted. It is a child of the attached process.
   void on_counted_process(uint32_t pid, const std::shared_ptr<ProcessGuard>& guard);
@@ -139,6 +147,7 @@ class Correlator final : public backend::EventSink, public StackSink {
   void add_launch(backend::SourceId source, uint64_t correlation, const PendingLaunch& call);
   void close(const Source& source);
   void poll_threads();
+  void report_threads();
   void add_poll(const Source& source, uint32_t tid, const ThreadStates::Thread& thread, const ThreadPoll& poll);
   void add_off_cpu(const Source& source, WorkKey key, const OffCpu& time, uint64_t from_ns, uint64_t to_ns);
 
@@ -154,6 +163,8 @@ class Correlator final : public backend::EventSink, public StackSink {
   SampleJoin samples_;
   Timeline timeline_;
   ThreadStates thread_states_;
+  // Threads that have ended. Their last launches are read later in the same poll iteration.
+  std::vector<ThreadId> ended_threads_;
   std::optional<ThreadPolls> thread_polls_;  // with CPU samples
   uint64_t polled_version_ = 0;              // see ThreadStates::version(); 0: no threads are polled
 };

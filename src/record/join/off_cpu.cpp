@@ -9,6 +9,18 @@ namespace {
 constexpr size_t kMostThreads = 4096;
 constexpr size_t kMostThreadsOfSource = 256;
 
+// Returns why the thread was blocked.
+std::string_view reason_of(const gpuprof_bpf_off_cpu& off) {
+  if ((off.state & GPUPROF_OFF_CPU_STOPPED) != 0) {
+    return "stopped";
+  }
+  if ((off.state & GPUPROF_OFF_CPU_RECLAIM) != 0) {
+    return "memory reclaim";
+  }
+  // Outside of a system call, only a fault can block a thread.
+  return off.system_call == UINT32_MAX ? "page fault" : wait_of(off.system_call, (off.state & GPUPROF_OFF_CPU_IO) != 0);
+}
+
 }  // namespace
 
 void split_off_cpu(const ThreadPoll& before, const ThreadPoll& now, const std::function<void(const OffCpu&)>& emit) {
@@ -28,6 +40,22 @@ void split_off_cpu(const ThreadPoll& before, const ThreadPoll& now, const std::f
   if (blocked > 0 && !reason.empty()) {
     emit({blocked, reason});
   }
+}
+
+void split_off_cpu(const gpuprof_bpf_off_cpu& off, const std::function<void(const OffCpuPart&)>& emit) {
+  const bool was_blocked = (off.state & GPUPROF_OFF_CPU_BLOCKED) != 0;
+  // If the program did not see who woke the thread, the wait for a processor counts as part of the block.
+  const uint64_t woken_ns = off.woken_ns == 0 ? off.in_ns : std::clamp(off.woken_ns, off.off_ns, off.in_ns);
+  const uint64_t runnable_ns = was_blocked ? woken_ns : off.off_ns;
+  const uint64_t throttled_ns = runnable_ns + std::min(off.throttled_ns, off.in_ns - runnable_ns);
+  const auto emit_part = [&emit](uint64_t start_ns, uint64_t end_ns, std::string_view reason) {
+    if (start_ns < end_ns) {
+      emit({start_ns, end_ns, reason});
+    }
+  };
+  emit_part(off.off_ns, runnable_ns, reason_of(off));
+  emit_part(runnable_ns, throttled_ns, "throttled");
+  emit_part(throttled_ns, off.in_ns, kNoProcessor);
 }
 
 void ThreadStates::on_launch(const ThreadId& id, backend::SourceId source, NameIndex name) {
@@ -60,6 +88,17 @@ void ThreadStates::end_source(backend::SourceId source) {
   if (of_source_.erase(source) != 0) {
     ++version_;
     std::erase_if(threads_, [source](const auto& entry) { return entry.second.source == source; });
+  }
+}
+
+const ThreadStates::Thread* ThreadStates::find(const ThreadId& id) const {
+  const auto entry = threads_.find(id);
+  return entry == threads_.end() ? nullptr : &entry->second;
+}
+
+void ThreadStates::erase(const ThreadId& id) {
+  if (const auto entry = threads_.find(id); entry != threads_.end()) {
+    erase(entry);
   }
 }
 

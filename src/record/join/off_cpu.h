@@ -10,6 +10,7 @@
 #include "backend/event_sink.h"
 #include "record/batch.h"
 #include "record/join/thread_polls.h"
+#include "wire/bpf_events.h"
 
 namespace gpuprof::record {
 
@@ -24,6 +25,14 @@ void split_off_cpu(const ThreadPoll& before, const ThreadPoll& now, const std::f
 
 constexpr std::string_view kNoProcessor = "no processor";
 
+// Calls `emit` for each part of a time in which BPF saw a thread off its CPU, in order of time.
+struct OffCpuPart {
+  uint64_t start_ns = 0;
+  uint64_t end_ns = 0;
+  std::string_view reason;
+};
+void split_off_cpu(const gpuprof_bpf_off_cpu& off, const std::function<void(const OffCpuPart&)>& emit);
+
 class ThreadStates {
  public:
   struct Thread {
@@ -34,7 +43,9 @@ class ThreadStates {
 
   void on_launch(const ThreadId& id, backend::SourceId source, NameIndex name);
   void end_source(backend::SourceId source);
-  [[nodiscard]] std::vector<ThreadId> ids() const;
+  [[nodiscard]] const Thread* find(const ThreadId& id) const;  // null: the thread has not launched anything
+  void erase(const ThreadId& id);
+  [[nodiscard]] std::vector<ThreadId> ids() const;  // sorted
   // Returns another number after each change of ids(), never 0.
   [[nodiscard]] uint64_t version() const { return version_; }
   // Calls `use` if the thread still counts. Its `last` is the poll before, or empty if a pause of the recording, which

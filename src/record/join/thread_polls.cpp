@@ -29,48 +29,6 @@ constexpr uint64_t kRestsPerRound = 9;
 // How many results may wait for the recorder's main thread. It takes them at least 50 times a second.
 constexpr size_t kMostResults = 100'000;
 
-// Returns the name of what a thread waits for in this system call.
-std::string_view wait_of(long number, bool on_disk) {
-  switch (number) {
-    case SYS_futex:
-      return "waits: futex";
-    case SYS_nanosleep:
-    case SYS_clock_nanosleep:
-      return "sleeps";
-    case SYS_poll:
-    case SYS_ppoll:
-    case SYS_select:
-    case SYS_pselect6:
-    case SYS_epoll_wait:
-    case SYS_epoll_pwait:
-      return "waits: poll";
-    case SYS_read:
-    case SYS_pread64:
-    case SYS_readv:
-    case SYS_write:
-    case SYS_pwrite64:
-    case SYS_writev:
-    case SYS_fsync:
-    case SYS_fdatasync:
-    case SYS_openat:
-      return on_disk ? "disk" : "waits: read or write";
-    case SYS_recvfrom:
-    case SYS_recvmsg:
-    case SYS_sendto:
-    case SYS_sendmsg:
-    case SYS_accept4:
-    case SYS_connect:
-      return "waits: socket";
-    case SYS_wait4:
-    case SYS_waitid:
-      return "waits: child";
-    case SYS_ioctl:
-      return "waits: ioctl";
-    default:
-      return on_disk ? "disk" : "waits: another system call";
-  }
-}
-
 // Returns the last number in the line "NSpid:" of a file "status": the id in the innermost namespace. `depth`: in how
 // many namespaces the thread has an id.
 uint64_t innermost_id(const std::string& status, size_t& depth) {
@@ -142,6 +100,47 @@ std::string find_thread(const ThreadId& id, std::map<uint32_t, Folders>& listed)
 }
 
 }  // namespace
+
+std::string_view wait_of(long number, bool on_disk) {
+  switch (number) {
+    case SYS_futex:
+      return "waits: futex";
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+      return "sleeps";
+    case SYS_poll:
+    case SYS_ppoll:
+    case SYS_select:
+    case SYS_pselect6:
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait:
+      return "waits: poll";
+    case SYS_read:
+    case SYS_pread64:
+    case SYS_readv:
+    case SYS_write:
+    case SYS_pwrite64:
+    case SYS_writev:
+    case SYS_fsync:
+    case SYS_fdatasync:
+    case SYS_openat:
+      return on_disk ? "disk" : "waits: read or write";
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_sendto:
+    case SYS_sendmsg:
+    case SYS_accept4:
+    case SYS_connect:
+      return "waits: socket";
+    case SYS_wait4:
+    case SYS_waitid:
+      return "waits: child";
+    case SYS_ioctl:
+      return "waits: ioctl";
+    default:
+      return on_disk ? "disk" : "waits: another system call";
+  }
+}
 
 std::vector<std::string> throttle_files(std::string_view cgroups) {
   constexpr size_t kMostFiles = 16;

@@ -43,6 +43,9 @@ uint64_t throttled_ns(std::string_view cpu_stat);
 // /proc/PID/task/TID; `syscall` is empty if it is not readable.
 std::string_view blocked_reason(std::string_view stat, std::string_view syscall);
 
+// Returns what a thread waits for in this system call, such as "waits: futex". `on_disk`: it waits for a disk.
+std::string_view wait_of(long number, bool on_disk);
+
 // What a thread did at one moment: the text of its file "syscall".
 struct ThreadMoment {
   uint64_t time_ns = 0;

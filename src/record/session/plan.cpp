@@ -12,7 +12,7 @@ ChannelOptions plan_channel(const SessionOptions& options, const StackSetup& sta
   ChannelOptions channel{
       .launch_records = stacks.engine == nullptr,
       .stacks = stacks.in_process,
-      .hold = stacks.by_tables(),
+      .hold = stacks.by_tables() || options.exact_off_cpu,
       .enabled = !options.recording.paused && options.recording.delay_ns == 0,
       .calls = options.timeline,
       .latency = options.latency,

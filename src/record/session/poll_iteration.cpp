@@ -10,8 +10,13 @@
 namespace gpuprof::record {
 
 PollIteration::PollIteration(Channel& channel, LocalSources& sources, Correlator& correlator, StackEngine* engine,
-                             MemoryBudget& memory)
-    : channel_(channel), sources_(sources), correlator_(correlator), memory_(memory), engine_(engine) {
+                             OffCpuEngine* off_cpu, MemoryBudget& memory)
+    : channel_(channel),
+      sources_(sources),
+      correlator_(correlator),
+      memory_(memory),
+      engine_(engine),
+      off_cpu_(off_cpu) {
   if (engine_ != nullptr) {
     feed_ = std::make_unique<ProcessFeed>(*engine_);
   }
@@ -23,7 +28,7 @@ size_t PollIteration::take() {
   channel_.accept_all(correlator_);
   feed_engine();
   ever_connected_ = ever_connected_ || channel_.live_sources() > 0;
-  const size_t events = sources_.drain();
+  const size_t events = sources_.drain() + drain_off_cpu();
   channel_.snapshot();
   if (engine_ != nullptr) {
     engine_->drain(correlator_);
@@ -35,10 +40,24 @@ size_t PollIteration::take() {
   return events + bytes;
 }
 
+size_t PollIteration::drain_off_cpu() {
+  if (off_cpu_ == nullptr) {
+    return 0;
+  }
+  const size_t bytes = off_cpu_->drain(correlator_);
+  if (const uint64_t lost = off_cpu_->counts().lost; lost != std::exchange(off_cpu_lost_, lost)) {
+    correlator_.on_off_cpu_lost();
+  }
+  return bytes;
+}
+
 void PollIteration::forget_stacks() {
   const auto ended = correlator_.take_ended_stacks();
   if (engine_ != nullptr && !ended.empty()) {
     engine_->forget(ended);
+  }
+  if (off_cpu_ != nullptr && !ended.empty()) {
+    off_cpu_->forget(ended);
   }
 }
 
@@ -48,18 +67,28 @@ void PollIteration::feed_engine() {
   for (const uint32_t pid : sources_.take_outdated()) {
     correlator_.on_loader(pid);
   }
+  for (const uint32_t pid : off_cpu_ == nullptr ? std::vector<uint32_t>() : off_cpu_->take_outdated()) {
+    correlator_.on_loader(pid);
+  }
   auto events = correlator_.take_process_events();
   sources_.put(events);
+  if (off_cpu_ != nullptr) {
+    off_cpu_->feed().clear_fd();
+    off_cpu_->put(events);
+  }
   if (feed_) {
     feed_->clear_fd();
     feed_->put(std::move(events));
   }
-  held_.update(channel_, feed_.get(), correlator_);
+  held_.update(channel_, feed_ || off_cpu_ == nullptr ? feed_.get() : &off_cpu_->feed(), correlator_);
 }
 
 void PollIteration::add_poll_fds(std::vector<pollfd>& fds) const {
   if (feed_) {
     fds.push_back({feed_->fd(), POLLIN, 0});
+  }
+  if (off_cpu_ != nullptr) {
+    fds.push_back({off_cpu_->feed().fd(), POLLIN, 0});
   }
   channel_.add_poll_fds(fds);
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "record/bpf/off_cpu_engine.h"
 #include "record/bpf/process_feed.h"
 #include "record/ipc/channel.h"
 #include "record/join/correlator.h"
@@ -18,9 +19,9 @@ namespace gpuprof::record {
 
 class PollIteration {
  public:
-  // All references must outlive this object. `engine` may be null.
+  // All references must outlive this object. `engine` and `off_cpu` may be null.
   PollIteration(Channel& channel, LocalSources& sources, Correlator& correlator, StackEngine* engine,
-                MemoryBudget& memory);
+                OffCpuEngine* off_cpu, MemoryBudget& memory);
 
   // Does not wait. Returns the amount of input, as a sum of bytes and events. 0: nothing has arrived.
   size_t take();
@@ -39,6 +40,7 @@ class PollIteration {
  private:
   void feed_engine();
   void forget_stacks();
+  size_t drain_off_cpu();
   void take_until(bool (Channel::*done)() const, uint64_t wait_ns);
 
   Channel& channel_;
@@ -46,6 +48,8 @@ class PollIteration {
   Correlator& correlator_;
   MemoryBudget& memory_;
   StackEngine* engine_;
+  OffCpuEngine* off_cpu_;
+  uint64_t off_cpu_lost_ = 0;
   std::unique_ptr<ProcessFeed> feed_;  // null without an engine
   WaitingProcesses held_;
   bool ever_connected_ = false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "record/memory_budget.h"
 #include "record/process/code/code_reader.h"
 #include "record/process/profiler_libraries.h"
+#include "wire/bpf_events.h"
 
 namespace gpuprof::record {
 
@@ -32,6 +34,8 @@ struct JoinOptions {
   // CPU time of a thread between two samples of what it computes, and the time between two polls of its state.
   // 0: targets take no CPU samples.
   uint64_t cpu_period_ns = 0;
+  // Makes an OffCpuEngine report the exact times in which these threads do not run. Null: the join polls threads.
+  std::function<void(std::vector<gpuprof_bpf_feeder>)> report_off_cpu;
   bool duty_cycle = false;  // only work whose call lies in a window counts, with the weight of the window
   backend::SamplingOptions sampling;
   CodeReader* code_reader = nullptr;  // reads GPU code for samples and counts; null: no code is read

@@ -32,7 +32,7 @@ Stacks::KnownStack* Stacks::told(Owners& owners, uint32_t owner, uint64_t id) {
 }
 
 Stacks::Number Stacks::of_engine(uint32_t pid, uint64_t id) {
-  const KnownStack* stack = id == 0 || from_sources() ? nullptr : told(processes_, pid, id);
+  const KnownStack* stack = id == 0 || !from_engine() ? nullptr : told(processes_, pid, id);
   return stack == nullptr ? 0 : stack->number;
 }
 
@@ -98,8 +98,8 @@ void Stacks::keep(KnownStack& told, Kept stack) {
 }
 
 void Stacks::on_engine_stack(uint32_t pid, uint64_t id, std::span<const uint64_t> words, uint32_t flags,
-                             uint64_t read_ns) {
-  if (from_sources() || !producers_.is_recorded(pid)) {
+                             uint64_t read_ns, std::span<const uint64_t> kernel) {
+  if (!from_engine() || !producers_.is_recorded(pid)) {
     return;
   }
   KnownStack* stack = told(processes_, pid, id);
@@ -110,6 +110,7 @@ void Stacks::on_engine_stack(uint32_t pid, uint64_t id, std::span<const uint64_t
   LiveProcesses::Entry& process = processes.by_pid(pid);
   Kept made = make(process, words, flags);
   made.engine_id = id;
+  made.kernel.assign(kernel.begin(), kernel.end());
   // The process may have mapped other files at these addresses after the stack was read.
   if (auto maps = ProcessTable::other_view(process, read_ns, native_); maps != nullptr) {
     made.maps = std::move(maps);
@@ -216,6 +217,7 @@ Stacks::Number Stacks::use(const LiveImage& image, Number stack) {
     kept_.erase(found);
   } else {
     new_.back().words = kept.words;
+    new_.back().kernel = kept.kernel;
     kept.sent = true;
   }
   return stack;

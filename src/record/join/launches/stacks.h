@@ -30,7 +30,8 @@ class Stacks {
   }
 
   // `words` have the format of wire/stack.h.
-  void on_engine_stack(uint32_t pid, uint64_t id, std::span<const uint64_t> words, uint32_t flags, uint64_t read_ns);
+  void on_engine_stack(uint32_t pid, uint64_t id, std::span<const uint64_t> words, uint32_t flags, uint64_t read_ns,
+                       std::span<const uint64_t> kernel = {});
   void on_source_stack(Source& source, const backend::Stack& stack);
 
   // These return the number of a stack, even if its words have not arrived yet.
@@ -78,6 +79,7 @@ class Stacks {
   };
 
   // Returns whether no stack engine runs, so that all stacks come from sources.
+  [[nodiscard]] bool from_engine() const { return !from_sources() || join_.options.report_off_cpu; }
   [[nodiscard]] bool from_sources() const { return join_.options.stacks_from_sources; }
   [[nodiscard]] bool is_of_source(Number stack) const { return of_source_[stack]; }
   KnownStack* told(Owners& owners, uint32_t owner, uint64_t id);

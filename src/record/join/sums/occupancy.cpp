@@ -29,6 +29,14 @@ constexpr uint64_t kMostSlices = 1'000'000;
 // A thread whose last poll before a gap is older than this many times the length of a short gap was not polled then.
 constexpr uint64_t kLongestPoll = 4;
 
+// What explains the time of a gap, the first kinds first. Samples and polls explain the rest of short gaps, and samples
+// the rest outside of exact intervals.
+constexpr std::array kInLongGap = {Occupancy::Did::work_in_call, Occupancy::Did::compute, Occupancy::Did::call,
+                                   Occupancy::Did::off_cpu};
+constexpr std::array kInShortGap = {Occupancy::Did::work_in_call, Occupancy::Did::call};
+constexpr std::array kExact = {Occupancy::Did::work_in_call, Occupancy::Did::call, Occupancy::Did::off_cpu};
+constexpr std::array kBeforeExact = {Occupancy::Did::compute};
+
 // How long idle time of short gaps waits for more polls.
 constexpr uint64_t kLongestHoldNs = 5'000'000'000;
 
@@ -96,6 +104,21 @@ void Occupancy::polled(Thread thread, const Poll& poll) {
   if (polls.size() > kMaxBlocked) {
     polls.pop_front();
     --blocked_calls_;
+  }
+}
+
+void Occupancy::set_exact(Thread thread, Work on_cpu, uint64_t since) {
+  if (thread == 0) {
+    return;
+  }
+  Lane& lane = blocked_[thread];
+  lane.on_cpu = on_cpu;
+  lane.exact_since = lane.exact_since == 0 ? since : lane.exact_since;
+}
+
+void Occupancy::lose_exact(uint64_t until) {
+  for (auto& [thread, lane] : blocked_) {
+    lane.exact_since = lane.exact_since == 0 ? 0 : std::max(lane.exact_since, until);
   }
 }
 
@@ -293,11 +316,41 @@ void Occupancy::charge_idle(Device device, uint64_t begin, const Interval& next)
     return;
   }
   found->second.feeds = true;
-  if (windows_.recorded(begin, next.start) < sampled_gap_ns_) {
-    charge_lane(device, found->second, Did::work_in_call, Did::call, begin, next.start, next.otherwise);
+  Lane& lane = found->second;
+  if (lane.exact_since != 0) {
+    charge_lane(device, lane, kExact, begin, next.start,
+                [&](uint64_t from, uint64_t to) { charge_on_cpu(device, lane, from, to, next.otherwise); });
+  } else if (windows_.recorded(begin, next.start) < sampled_gap_ns_) {
+    charge_lane(device, lane, kInShortGap, begin, next.start,
+                [&](uint64_t from, uint64_t to) { charge_sampled(device, lane, from, to, next.otherwise); });
   } else {
-    charge_lane(device, found->second, Did::work_in_call, Did::off_cpu, begin, next.start, next.otherwise);
+    charge_lane(device, lane, kInLongGap, begin, next.start,
+                [&](uint64_t from, uint64_t to) { add_idle(device, next.otherwise, from, to); });
   }
+}
+
+SampledIdle& Occupancy::sampled_at(Device device, uint64_t begin) {
+  SampledIdle& sampled = devices_[device].sampled;
+  if (!sampled.empty() && slice(begin) > sampled.first_slice()) {
+    settle(device, sampled, false);
+  }
+  return sampled;
+}
+
+void Occupancy::add_samples(SampledIdle& sampled, Lane& lane, uint64_t begin, uint64_t end) {
+  Blocked& samples = lane.intervals.at(static_cast<size_t>(Did::compute));
+  for (size_t i = first_after(samples, begin); i < samples.calls.size() && samples.calls[i].end <= end; ++i) {
+    sampled.add_sample(samples.calls[i].work, samples.calls[i].end - samples.calls[i].start);
+  }
+}
+
+void Occupancy::charge_on_cpu(Device device, Lane& lane, uint64_t begin, uint64_t end, Work otherwise) {
+  const uint64_t known_from = std::clamp(lane.exact_since, begin, end);
+  charge_lane(device, lane, kBeforeExact, begin, known_from,
+              [&](uint64_t from, uint64_t to) { add_idle(device, otherwise, from, to); });
+  SampledIdle& sampled = sampled_at(device, known_from);
+  add_samples(sampled, lane, known_from, end);
+  for_each_slice(known_from, end, [&](uint64_t in, uint64_t ns) { sampled.add_on_cpu(in, lane.on_cpu, ns); });
 }
 
 void Occupancy::charge_sampled(Device device, Lane& lane, uint64_t begin, uint64_t end, Work otherwise) {
@@ -308,10 +361,7 @@ void Occupancy::charge_sampled(Device device, Lane& lane, uint64_t begin, uint64
     add_idle(device, otherwise, begin, end);
     return;
   }
-  SampledIdle& sampled = devices_[device].sampled;
-  if (!sampled.empty() && slice(begin) > sampled.first_slice()) {
-    settle(device, sampled, false);
-  }
+  SampledIdle& sampled = sampled_at(device, begin);
   auto poll = first;
   for (; poll != lane.polls.end() && poll->at <= end; ++poll) {
     if (!poll->is_runnable) {
@@ -331,10 +381,7 @@ void Occupancy::charge_sampled(Device device, Lane& lane, uint64_t begin, uint64
     sampled.add_waited(last->waited_ns - std::min(waited_ns, last->waited_ns));
   }
   waited_ns = last->waited_ns;
-  Blocked& samples = lane.intervals.at(static_cast<size_t>(Did::compute));
-  for (size_t i = first_after(samples, begin); i < samples.calls.size() && samples.calls[i].end <= end; ++i) {
-    sampled.add_sample(samples.calls[i].work, samples.calls[i].end - samples.calls[i].start);
-  }
+  add_samples(sampled, lane, begin, end);
   for_each_slice(begin, end, [&](uint64_t in, uint64_t ns) { sampled.add_time(in, otherwise, ns); });
 }
 
@@ -342,22 +389,20 @@ void Occupancy::settle(Device device, SampledIdle& sampled, bool at_once) {
   sampled.settle(at_once, [&](uint64_t in, Work work, uint64_t ns) { idle_[{in, work, device}] += ns; });
 }
 
-// Charges the time to the intervals of the kind `did`, and the rest of it to the kinds that follow.
-void Occupancy::charge_lane(Device device, Lane& lane, Did did, Did last, uint64_t begin, uint64_t end,
-                            Work otherwise) {
-  const auto charge_rest = [&](uint64_t from, uint64_t to) {
-    if (from < to && did == last && last == Did::call) {
-      charge_sampled(device, lane, from, to, otherwise);
-    } else if (did == last || from == to) {
-      add_idle(device, otherwise, from, to);
-    } else {
-      const bool skips_samples = did == Did::work_in_call && last == Did::call;
-      const Did next = skips_samples ? last : static_cast<Did>(static_cast<uint8_t>(did) + 1);
-      charge_lane(device, lane, next, last, from, to, otherwise);
-    }
-  };
+void Occupancy::charge_lane(Device device, Lane& lane, std::span<const Did> kinds, uint64_t begin, uint64_t end,
+                            const Rest& rest) {
+  if (begin == end) {
+    return;
+  }
+  if (kinds.empty()) {
+    rest(begin, end);
+    return;
+  }
   uint64_t at = begin;
-  Blocked& blocked = lane.intervals.at(static_cast<size_t>(did));
+  Blocked& blocked = lane.intervals.at(static_cast<size_t>(kinds.front()));
+  const auto charge_rest = [&](uint64_t from, uint64_t to) {
+    charge_lane(device, lane, kinds.subspan(1), from, to, rest);
+  };
   for (size_t i = first_after(blocked, begin); i < blocked.calls.size() && blocked.calls[i].start < end; ++i) {
     const Call& call = blocked.calls[i];
     if (call.start > at) {

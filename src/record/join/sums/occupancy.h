@@ -12,7 +12,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -54,6 +56,12 @@ class Occupancy {
   };
   // Polls of a thread must come in order of time.
   void polled(Thread thread, const Poll& poll);
+
+  // From `since` on, the thread's intervals of the kind off_cpu are exact and complete, so that it is on a CPU at other
+  // times. Does nothing if this is known already. `on_cpu`: gets the idle time on a CPU that samples do not explain.
+  void set_exact(Thread thread, Work on_cpu, uint64_t since);
+  // Intervals before `until` may be missing, whatever set_exact() said.
+  void lose_exact(uint64_t until);
 
   // Sweeps up to `watermark`. If work that starts before `watermark` is added later, its time counts as late.
   void advance(uint64_t watermark);
@@ -118,6 +126,8 @@ class Occupancy {
     std::deque<Poll> polls;
     bool feeds = false;                    // the thread has launched work
     bool is_sampled = false;               // it has had CPU samples
+    uint64_t exact_since = 0;              // see set_exact(); 0: never
+    Work on_cpu = 0;                       // see set_exact()
     std::map<Device, uint64_t> waited_ns;  // how much of Poll::waited_ns the device has taken
   };
   static uint64_t end_of(const Call& call) { return call.end; }
@@ -148,8 +158,15 @@ class Occupancy {
   // was recorded, or too many slices.
   [[nodiscard]] uint64_t end_of_slice(uint64_t at, uint64_t until) const;
   void charge_idle(Device device, uint64_t begin, const Interval& next);
-  // Charges the time to the intervals of the kinds from `did` to `last`.
-  void charge_lane(Device device, Lane& lane, Did did, Did last, uint64_t begin, uint64_t end, Work otherwise);
+  // Charges the time to the intervals of these kinds, the first ones first. Calls `rest` for what they do not cover.
+  using Rest = std::function<void(uint64_t begin, uint64_t end)>;
+  void charge_lane(Device device, Lane& lane, std::span<const Did> kinds, uint64_t begin, uint64_t end,
+                   const Rest& rest);
+  // Charges time outside of exact intervals.
+  void charge_on_cpu(Device device, Lane& lane, uint64_t begin, uint64_t end, Work otherwise);
+  void add_samples(SampledIdle& sampled, Lane& lane, uint64_t begin, uint64_t end);
+  // Returns where the device's time in short gaps is apportioned, ready for time that begins at `begin`.
+  SampledIdle& sampled_at(Device device, uint64_t begin);
   // Charges time of a short gap by the thread's polls and samples in it.
   void charge_sampled(Device device, Lane& lane, uint64_t begin, uint64_t end, Work otherwise);
   void settle(Device device, SampledIdle& sampled, bool at_once);

@@ -144,6 +144,26 @@ void Rows::share_time(const WorkEvent& event, const WorkKey& key, profile::WorkI
   }
 }
 
+void Rows::add_off_cpu(WorkKey& key, uint32_t pid, uint64_t start_ns, uint64_t end_ns, uint64_t recorded_ns) {
+  if (join_.memory().is_full() || !add_if_it_fits(host_.ns, recorded_ns, 1) || !add_if_it_fits(host_.count, 1, 1)) {
+    return;
+  }
+  const profile::WorkId work = intern(key);
+  if (recorded_ns != 0) {
+    RowValue& value = row(end_ns, work);
+    ++value.count;
+    value.sum_ns += recorded_ns;
+    value.min_ns = std::min(value.min_ns, recorded_ns);
+    value.max_ns = std::max(value.max_ns, recorded_ns);
+  }
+  occupancy_.blocked(thread_key(pid, key.tid), profile::index(work), start_ns, end_ns, Occupancy::Did::off_cpu);
+}
+
+void Rows::set_exact(const WorkKey& key, uint32_t pid, uint64_t since) {
+  WorkKey on_cpu{.process = key.process, .tid = key.tid, .thread = key.thread, .op = profile::Op::cpu};
+  occupancy_.set_exact(thread_key(pid, key.tid), profile::index(intern(on_cpu)), since);
+}
+
 void Rows::add_poll(uint32_t pid, uint32_t tid, const Occupancy::Poll& poll) {
   if (!join_.memory().is_full()) {
     occupancy_.polled(thread_key(pid, tid), poll);

@@ -31,6 +31,11 @@ class Rows {
   void add(const WorkEvent& event, const WorkKey& key, profile::WorkId work, uint32_t pid, uint64_t call_ns);
   void add_launch(profile::WorkId work, uint64_t ns) { ++row(ns, work).count; }
 
+  // In this time, the thread of `key` did not run, for `recorded_ns` of it while the recording was on.
+  void add_off_cpu(WorkKey& key, uint32_t pid, uint64_t start_ns, uint64_t end_ns, uint64_t recorded_ns);
+  // From `since` on, all times in which the thread of `key` does not run are added.
+  void set_exact(const WorkKey& key, uint32_t pid, uint64_t since);
+  void lose_exact(uint64_t until) { occupancy_.lose_exact(until); }
   void add_poll(uint32_t pid, uint32_t tid, const Occupancy::Poll& poll);
 
   // Call it after each poll iteration.

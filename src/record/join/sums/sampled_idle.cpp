@@ -45,6 +45,8 @@ void SampledIdle::Counts::add(const Counts& other) {
   add_all(other.samples, samples);
   waited_ns += other.waited_ns;
   time_ns += other.time_ns;
+  on_cpu_ns += other.on_cpu_ns;
+  moments += other.moments;
 }
 
 void SampledIdle::Counts::halve() {
@@ -53,6 +55,8 @@ void SampledIdle::Counts::halve() {
   halve_all(samples);
   waited_ns /= 2;
   time_ns /= 2;
+  on_cpu_ns /= 2;
+  moments /= 2;
 }
 
 uint64_t SampledIdle::Counts::polls() const {
@@ -68,7 +72,7 @@ uint64_t SampledIdle::Counts::cpu_ns() const {
 }
 
 bool SampledIdle::Counts::are_enough() const {
-  return polls() >= kLeastPolls && (runnable.empty() || !samples.empty());
+  return evidence() >= kLeastPolls && (runnable.empty() || !samples.empty());
 }
 
 void SampledIdle::add_time(uint64_t slice, Work otherwise, uint64_t ns) {
@@ -76,11 +80,20 @@ void SampledIdle::add_time(uint64_t slice, Work otherwise, uint64_t ns) {
   now_.time_ns += ns;
 }
 
+void SampledIdle::add_on_cpu(uint64_t slice, Work on_cpu, uint64_t ns) {
+  add_time(slice, on_cpu, ns);
+  now_.on_cpu_ns += ns;
+}
+
 void SampledIdle::add_sample(Work stack, uint64_t ns) {
+  ++now_.moments;
   now_.samples[stack] += ns;
 }
 
 std::map<SampledIdle::Work, uint64_t> SampledIdle::shares_of(const Counts& counts) const {
+  if (counts.are_exact() && !counts.samples.empty()) {
+    return counts.samples;  // even few samples say more than none, because the time on a CPU is known
+  }
   const uint64_t polls = counts.polls();
   if (polls < kLeastPolls) {
     return {{kNoWork, 1}};
@@ -116,6 +129,7 @@ void SampledIdle::settle(bool at_once, const Emit& emit) {
   if (!now_.are_enough()) {
     now_.add(before_);
   }
+  const bool by_polls = !now_.are_exact();
   const std::map<Work, uint64_t> shares = shares_of(now_);
   std::vector<uint64_t> weights;
   for (const auto& [work, share] : shares) {
@@ -127,12 +141,12 @@ void SampledIdle::settle(bool at_once, const Emit& emit) {
     for (const auto& [work, share] : shares) {
       if (const uint64_t part = parts[i++]; part > 0) {
         emit(key.first, work == kNoWork ? key.second : work, part);
-        totals_.ns += work == kNoWork ? 0 : part;
+        totals_.ns += work == kNoWork || !by_polls ? 0 : part;
       }
     }
   }
   before_ = std::exchange(now_, {});
-  if (before_.polls() > 2 * kLeastPolls) {
+  if (before_.evidence() > 2 * kLeastPolls) {
     before_.halve();  // newer polls soon count more than these
   }
 }

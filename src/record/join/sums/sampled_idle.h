@@ -21,6 +21,9 @@ class SampledIdle {
 
   // Idle time in this slice. If polls do not explain it, it belongs to `otherwise`.
   void add_time(uint64_t slice, Work otherwise, uint64_t ns);
+  // Idle time in which the thread was certainly on a CPU. If samples do not explain it, it belongs to `on_cpu`. One
+  // SampledIdle gets either such time, or time that polls explain.
+  void add_on_cpu(uint64_t slice, Work on_cpu, uint64_t ns);
   // In the idle time, a poll found the thread blocked.
   void add_blocked(Work cause) { ++now_.blocked[cause]; }
   // In the idle time, a poll found the thread runnable: on a CPU, or waiting for one. `no_processor` gets the waits.
@@ -53,8 +56,13 @@ class SampledIdle {
     std::map<Work, uint64_t> samples;   // ns of CPU time
     uint64_t waited_ns = 0;
     uint64_t time_ns = 0;
+    uint64_t on_cpu_ns = 0;  // the part of time_ns from add_on_cpu()
+    uint64_t moments = 0;    // number of CPU samples
     void add(const Counts& other);
     void halve();
+    [[nodiscard]] bool are_exact() const { return on_cpu_ns != 0; }
+    // Returns the number of polls, or of samples if there are no polls.
+    [[nodiscard]] uint64_t evidence() const { return are_exact() ? moments : polls(); }
     [[nodiscard]] uint64_t polls() const;
     [[nodiscard]] uint64_t runnable_ns() const;
     [[nodiscard]] uint64_t cpu_ns() const;

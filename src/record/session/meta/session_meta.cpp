@@ -12,6 +12,7 @@
 
 #include "base/files/open_folder.h"
 #include "base/files/safe_open.h"
+#include "base/log.h"
 #include "base/nvidia_driver.h"
 #include "base/text/numbers.h"
 #include "base/version.h"
@@ -163,6 +164,20 @@ void add_overhead_meta(Correlator& correlator, const SessionOptions& options, co
   }
   if (const uint64_t skipped = correlator.skipped_polls(); skipped != 0) {
     correlator.add_meta("idle.skipped_polls", std::to_string(skipped));
+  }
+}
+
+void add_off_cpu_meta(Correlator& correlator, const OffCpuEngine::Counts& counts) {
+  correlator.add_meta("off_cpu.lost", std::to_string(counts.lost));
+  correlator.add_meta("off_cpu.lost_stacks", std::to_string(counts.lost_stacks));
+  correlator.add_meta("off_cpu.brief", std::to_string(counts.brief));
+  correlator.add_meta("off_cpu.brief_ns", std::to_string(counts.brief_ns));
+  if (counts.lost + counts.lost_stacks != 0) {
+    const std::string text = counted_text(counts.lost, "time") +
+                             " off a CPU dropped because gpuprof's buffer was full, " +
+                             std::to_string(counts.lost_stacks) + " more without a stack";
+    log::warn(text);
+    correlator.add_meta("note.off_cpu", text);
   }
 }
 

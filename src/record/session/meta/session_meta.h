@@ -26,6 +26,8 @@ void add_session_meta(Correlator& correlator, const SessionOptions& options, con
 // was seen.
 std::string unseen_backends(const backend::Backends& backends);
 
+// For --cpu=bpf. Says what is missing in the times off a CPU.
+void add_off_cpu_meta(Correlator& correlator, const OffCpuEngine::Counts& counts);
 void add_overhead_meta(Correlator& correlator, const SessionOptions& options, const SummaryFacts& facts);
 
 }  // namespace gpuprof::record

@@ -19,6 +19,7 @@ namespace {
 using gpuprof::record::blocked_reason;
 using gpuprof::record::look_at_thread;
 using gpuprof::record::OffCpu;
+using gpuprof::record::OffCpuPart;
 using gpuprof::record::poll_thread;
 using gpuprof::record::ThreadId;
 using gpuprof::record::ThreadPoll;
@@ -29,6 +30,14 @@ std::string split(const ThreadPoll& before, const ThreadPoll& now) {
   std::string text;
   gpuprof::record::split_off_cpu(
       before, now, [&](const OffCpu& time) { text += std::to_string(time.ns) + " " + std::string(time.reason) + ";"; });
+  return text;
+}
+
+std::string split(const gpuprof_bpf_off_cpu& off) {
+  std::string text;
+  gpuprof::record::split_off_cpu(off, [&](const OffCpuPart& part) {
+    text += std::to_string(part.start_ns) + "-" + std::to_string(part.end_ns) + " " + std::string(part.reason) + ";";
+  });
   return text;
 }
 
@@ -87,6 +96,37 @@ void add_invented(ThreadStates& states, uint32_t pid, uint32_t source, uint32_t 
 }
 
 }  // namespace
+
+TEST_CASE("a time off a CPU is blocked until it is woken, then throttled, then without a processor") {
+  gpuprof_bpf_off_cpu off{.type = GPUPROF_BPF_OFF_CPU,
+                          .pid = 1,
+                          .tid = 1,
+                          .state = GPUPROF_OFF_CPU_BLOCKED,
+                          .off_ns = 100,
+                          .woken_ns = 400,
+                          .in_ns = 500,
+                          .throttled_ns = 30,
+                          .stack = 0,
+                          .system_call = SYS_futex,
+                          .pad = 0};
+  REQUIRE(split(off) == "100-400 waits: futex;400-430 throttled;430-500 no processor;");
+  off.throttled_ns = 1000;  // of other CPUs, too
+  REQUIRE(split(off) == "100-400 waits: futex;400-500 throttled;");
+  off.throttled_ns = 0;
+  off.woken_ns = 0;
+  REQUIRE(split(off) == "100-500 waits: futex;");
+  off.system_call = UINT32_MAX;
+  REQUIRE(split(off) == "100-500 page fault;");
+  off.system_call = SYS_pread64;
+  off.state |= GPUPROF_OFF_CPU_IO;
+  REQUIRE(split(off) == "100-500 disk;");
+  off.state |= GPUPROF_OFF_CPU_RECLAIM;
+  REQUIRE(split(off) == "100-500 memory reclaim;");
+  off.state |= GPUPROF_OFF_CPU_STOPPED;
+  REQUIRE(split(off) == "100-500 stopped;");
+  off.state = 0;
+  REQUIRE(split(off) == "100-500 no processor;");
+}
 
 TEST_CASE("the first poll after a pause of the recording says nothing of the pause") {
   const WaitingThread waiting;

@@ -100,6 +100,37 @@ TEST_CASE("idle time belongs first to what the thread computed, then to its call
   REQUIRE(sums.idle.size() == 6);
 }
 
+TEST_CASE("outside of exact times off a CPU and of calls, a thread is on a CPU, however short the gap is") {
+  Recorded occupancy(0, 1'000'000, 10'000);
+  occupancy.windows.open(0);
+  occupancy.set_exact(7, 60, 50);
+  occupancy.add(1, 10, 7, 0, 100, 50);
+  occupancy.blocked(7, 30, 120, 300, Occupancy::Did::off_cpu);
+  occupancy.blocked(7, 20, 200, 310, Occupancy::Did::call);
+  occupancy.blocked(7, 40, 50, 110, Occupancy::Did::compute);   // in the gap, 60 ns of CPU time
+  occupancy.blocked(7, 41, 300, 320, Occupancy::Did::compute);  // in the gap, 20 ns of CPU time
+  occupancy.blocked(7, 42, 350, 450, Occupancy::Did::compute);  // its moment is not in the gap
+  occupancy.add(1, 11, 7, 400, 500, 51);
+  const Sums sums = finish_occupancy(occupancy, 500);
+  REQUIRE(sums.idle == std::map<std::pair<uint32_t, uint32_t>, uint64_t>{
+                           {{1, 20}, 110}, {{1, 30}, 80}, {{1, 40}, 82}, {{1, 41}, 28}});
+}
+
+TEST_CASE("a thread on a CPU without samples has no stack, and time before exact times has samples only") {
+  Recorded occupancy(0, 1'000'000, 10'000);
+  occupancy.windows.open(0);
+  occupancy.add(1, 10, 7, 0, 100, 50);
+  occupancy.set_exact(7, 60, 150);
+  occupancy.blocked(7, 40, 90, 120, Occupancy::Did::compute);
+  occupancy.add(1, 11, 7, 200, 300, 51);
+  occupancy.advance(300);
+  occupancy.lose_exact(350);
+  occupancy.add(1, 12, 7, 400, 500, 52);
+  const Sums sums = finish_occupancy(occupancy, 500);
+  REQUIRE(sums.idle == std::map<std::pair<uint32_t, uint32_t>, uint64_t>{
+                           {{1, 40}, 20}, {{1, 51}, 30}, {{1, 52}, 50}, {{1, 60}, 50 + 50}});
+}
+
 TEST_CASE("a call that does not wait for the device explains idle time before samples do, also in short gaps") {
   Recorded occupancy(0, 1'000'000, 150);
   occupancy.windows.open(0);
