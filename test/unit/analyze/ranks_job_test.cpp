@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <random>
 #include <string>
 #include <variant>
@@ -131,6 +132,34 @@ struct Judged {
 };
 
 }  // namespace
+
+TEST_CASE("ranks: blocks consist of complete long slices once the job has one") {
+  Job job(
+      {.collective = std::move(Pattern::compile("pattern", "all_reduce").value()), .by = RankBy::rank, .stacks = {}});
+  const auto take = [&job](const std::string& text) {
+    auto reader = profile::Reader::open_text("GPUPROF;3.5\n" + text, "p.txt");
+    REQUIRE(reader);
+    for (auto next = reader->next(); next && next->has_value(); next = reader->next()) {
+      REQUIRE(job.take(**next));
+    }
+  };
+  std::string text =
+      "META;long_from_ns;1000\nMETA;long_interval_ns;500\nMETA;interval_ns;100\nSTRING;1;0\nSTRING;2;gemm\n"
+      "PROCESS;1;7;1;0;0;0;1;0\nWORK;1;1;7;0;0;0;0;0;0;0;kernel;2;0\n";
+  for (const uint64_t slice : {3, 4, 5, 9, 10, 15, 20}) {
+    text += "GPU;" + std::to_string(slice) + ";1;1;" + std::to_string(slice) + ";1;100;1;0;0\n";
+  }
+  take(text);
+  job.finish();
+  REQUIRE(job.blocks() == 5);
+  CHECK(job.begin_slice(0) == 0);
+  CHECK(job.block_ns() == 500);
+  std::vector<uint64_t> busy;
+  for (const RankCell& cell : job.ranks()[0].cells) {
+    busy.push_back(cell.busy);
+  }
+  CHECK(busy == std::vector<uint64_t>{3 + 4, 5 + 9, 10, 15, 20});
+}
 
 TEST_CASE("ranks: the idle time of ranks that share a device in one recording is unknown") {
   Model model;

@@ -57,8 +57,7 @@ uint64_t thread_key(uint32_t pid, uint32_t tid) {
 
 Rows::Rows(JoinContext& join, const Windows& windows)
     : join_(join),
-      occupancy_(windows, join.options.start_ns, join.options.interval_ns, sampled_gap_ns(join.options.cpu_period_ns)) {
-}
+      occupancy_(windows, join.options.start_ns, join.options.grid, sampled_gap_ns(join.options.cpu_period_ns)) {}
 
 bool Rows::admit(const WorkEvent& event) {
   Sums& sums = event.site.is_host ? host_ : gpu_;

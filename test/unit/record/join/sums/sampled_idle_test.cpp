@@ -41,7 +41,7 @@ struct Part {
 // A thread that feeds a device, and what a recorder sees of it: polls at random times, and CPU samples at ticks.
 class Program {
  public:
-  explicit Program(uint64_t slice_ns = 1000 * kMilli) : occupancy_(windows_, 0, slice_ns, kShortGap) {
+  explicit Program(uint64_t slice_ns = 1000 * kMilli) : occupancy_(windows_, 0, {.interval_ns = slice_ns}, kShortGap) {
     windows_.open(0);
   }
 
