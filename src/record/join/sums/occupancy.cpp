@@ -147,6 +147,15 @@ void Occupancy::advance(uint64_t watermark) {
   for (auto& [device, state] : devices_) {
     sweep(device, state, watermark);
   }
+  std::erase_if(ended_, [&](const auto& ended) {
+    if (ended.first > watermark) {
+      return false;
+    }
+    for (auto& [device, state] : devices_) {
+      state.sampled.forget(ended.second);
+    }
+    return true;
+  });
 }
 
 uint64_t Occupancy::take_longest_gap(uint64_t watermark) {

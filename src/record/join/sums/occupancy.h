@@ -14,6 +14,7 @@
 #include <deque>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -55,6 +56,9 @@ class Occupancy {
   };
   // Polls of a thread must come in order of time.
   void polled(Thread thread, const Poll& poll);
+
+  // The process of these causes has ended: polls of it explain no idle time after `at`.
+  void ended(uint64_t at, std::unordered_set<Work> causes) { ended_.emplace_back(at, std::move(causes)); }
 
   // Sweeps up to `watermark`. If work that starts before `watermark` is added later, its time counts as late.
   void advance(uint64_t watermark);
@@ -170,6 +174,7 @@ class Occupancy {
   size_t blocked_calls_ = 0;
   std::unordered_map<SliceWork, Share, SliceWorkHash> shares_;
   std::unordered_map<SliceWork, uint64_t, SliceWorkHash> idle_;
+  std::vector<std::pair<uint64_t, std::unordered_set<Work>>> ended_;  // not yet swept
   uint64_t late_ns_ = 0;
   uint64_t longest_gap_ns_ = 0;
 };

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <unordered_set>
 #include <utility>
 
 namespace gpuprof::record {
@@ -36,6 +37,9 @@ class SampledIdle {
   using Emit = std::function<void(uint64_t slice, Work work, uint64_t ns)>;
   void settle(bool at_once, const Emit& emit);
 
+  // Polls that found these causes explain no later time: their process has ended.
+  void forget(const std::unordered_set<Work>& causes);
+
   [[nodiscard]] bool empty() const { return time_.empty(); }
   [[nodiscard]] uint64_t first_slice() const { return time_.begin()->first.first; }  // only if not empty
 
@@ -54,6 +58,7 @@ class SampledIdle {
     uint64_t time_ns = 0;
     void add(const Counts& other);
     void halve();
+    void forget(const std::unordered_set<Work>& causes);
     [[nodiscard]] uint64_t polls() const;
     [[nodiscard]] uint64_t runnable_ns() const;
     [[nodiscard]] uint64_t cpu_ns() const;

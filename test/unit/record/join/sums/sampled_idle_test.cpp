@@ -252,3 +252,28 @@ TEST_CASE("polls of a device that is hardly idle are used when enough have come"
   const auto idle = program.finish();
   CHECK(share(idle, kComputeA) > 0.8);
 }
+
+TEST_CASE("what an ended process did does not explain the idle time of others") {
+  for (const bool has_ended : {false, true}) {
+    SampledIdle idle;
+    std::map<uint32_t, uint64_t> sums;
+    const auto emit = [&](uint64_t /*slice*/, uint32_t work, uint64_t ns) { sums[work] += ns; };
+    for (uint64_t poll = 0; poll < SampledIdle::kLeastPolls; ++poll) {
+      idle.add_blocked(kSleeps);
+      idle.add_blocked(kFutex);
+    }
+    idle.add_time(0, kNotSampled, 1000);
+    idle.settle(true, emit);
+    CHECK(sums == std::map<uint32_t, uint64_t>{{kSleeps, 500}, {kFutex, 500}});
+    if (has_ended) {
+      idle.forget({kSleeps});
+    }
+    sums.clear();
+    idle.add_blocked(kFutex);
+    idle.add_time(1, kNotSampled, 1000);
+    idle.settle(true, emit);
+    CHECK((sums[kSleeps] == 0) == has_ended);
+    CHECK(sums[kFutex] + sums[kSleeps] + sums[kNotSampled] == 1000);
+    CHECK(sums[kNotSampled] == 0);
+  }
+}
