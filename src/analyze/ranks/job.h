@@ -75,6 +75,8 @@ struct JobOptions {
   Pattern collective;
   RankBy by = RankBy::rank;
   StackOptions stacks;
+  // Limits the memory for the sums of ranks, paths and blocks: above it, blocks are joined while enough of them remain.
+  size_t most_sums = 4'000'000;
 };
 
 class Job {
