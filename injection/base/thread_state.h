@@ -25,8 +25,9 @@ struct ThreadState {
   // 1: this is not the thread's usual state, but one for a signal handler that may have interrupted the holder of a
   // lock. So it must not wait for a lock.
   uint32_t in_handler;
-  uint32_t in_calls;    // nesting depth of the calls that HostCall times
-  uint32_t in_backlog;  // 1: so much GPU work waits behind this thread's that it may not wait for space in a ring
+  uint32_t in_backlog;     // 1: so much GPU work waits behind this thread's that it may not wait for space in a ring
+  const void* outer_call;  // the outermost HostCall that runs; null: none
+  uint64_t outer_number;   // its number: see HostCall
 };
 
 inline constinit thread_local ThreadState current_thread = {};

@@ -35,7 +35,10 @@ namespace {
 constexpr uint64_t kNoLaunch = UINT64_MAX;
 
 constinit thread_local OpenCall open_call = {};
-constinit thread_local OpenCall outer_call = {};  // open if open_call is a call inside it
+// The open calls around open_call, the outermost first. Deeper ones are not kept.
+constexpr uint32_t kMostOuter = 4;
+constinit thread_local OpenCall outer_calls[kMostOuter] = {};
+constinit thread_local uint32_t outer_count = 0;
 constinit thread_local uint32_t known_epoch = 0;  // call_epoch when the thread's last call began
 constinit thread_local uint64_t last_launch = kNoLaunch;
 
@@ -88,11 +91,11 @@ void begin_launch(const CUpti_CallbackData& data) {
 // Keeps the open call if the call that begins is inside it. CUPTI may not have reported the end of the open call. Then
 // the new call is not inside it, and mostly has a frame at the same or a higher address.
 void note_outer_call(const void* frame) {
-  if (outer_call.open && frame >= outer_call.frame) {
-    outer_call.open = false;
+  while (outer_count > 0 && frame >= outer_calls[outer_count - 1].frame) {
+    --outer_count;
   }
-  if (open_call.open && !outer_call.open && frame < open_call.frame) {
-    outer_call = open_call;
+  if (open_call.open && outer_count < kMostOuter && frame < open_call.frame) {
+    outer_calls[outer_count++] = open_call;
   }
 }
 
@@ -102,7 +105,7 @@ void forget_interrupted_calls() {
   const uint32_t epoch = load_relaxed(&session().call_epoch);
   if (epoch != known_epoch) {
     known_epoch = epoch;
-    outer_call.open = false;
+    outer_count = 0;
     open_call.open = open_call.open && open_call.counted != 0;
   }
 }
@@ -217,15 +220,18 @@ void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Call
   const auto is_this = [&](const OpenCall& call) {
     return call.open && call.correlation == id_of(data) && call.id == id && call.domain == domain;
   };
-  if (is_this(outer_call)) {
-    open_call = outer_call;
-    outer_call.open = false;
+  for (uint32_t i = outer_count; i > 0; --i) {
+    if (is_this(outer_calls[i - 1])) {
+      open_call = outer_calls[i - 1];
+      outer_count = i - 1;
+      break;
+    }
   }
   if (!is_this(open_call)) {
     return;  // begin_call() has ignored this call
   }
   open_call.open = false;
-  const uint64_t end_ns = open_call.timed_from_ns == 0 || outer_call.open ? 0 : now_ns();
+  const uint64_t end_ns = open_call.timed_from_ns == 0 || outer_count > 0 ? 0 : now_ns();
   const bool tells_duration =
       end_ns != 0 && (is_slow(open_call.kind) || end_ns - open_call.timed_from_ns >= GPUPROF_LONG_CALL_NS);
   if (open_call.counted != 0) {

@@ -48,8 +48,11 @@ void emit_memory(gpuprof_host_op_kind kind, const Memory& memory, const char* fu
   host_event({kind, function, memory.bytes, memory.device}, correlation, tid);
 }
 
-void emit_here(gpuprof_host_op_kind kind, const Memory& memory, const char* function) {
-  emit_memory(kind, memory, function, stack_of_host_call(), thread_id());
+// Takes the call's stack if `stack` is 0. Else, `stack` is its id. Returns the id.
+uint64_t emit_here(gpuprof_host_op_kind kind, const Memory& memory, const char* function, uint64_t stack) {
+  stack = stack == 0 ? stack_of_host_call() : stack;
+  emit_memory(kind, memory, function, stack, thread_id());
+  return stack;
 }
 
 void emit_destroyed(const Memory& memory) {
@@ -67,15 +70,15 @@ void CL_CALLBACK on_destroy(cl_mem object, void* /*user*/) {
 }
 
 // Tracks the memory also while recording is off, because it may be freed after recording was switched on.
-void allocated(const char* function, const Memory& memory) {
+void allocated(const char* function, const Memory& memory, uint64_t stack) {
   if (recording()) {
-    emit_here(GPUPROF_HOST_ALLOC, memory, function);
+    emit_here(GPUPROF_HOST_ALLOC, memory, function, stack);
   }
   add_memory(memory);
 }
 
 // Reports `object`, which a driver call has created, and returns it. Null: the call failed.
-cl_mem created(const char* function, cl_mem object, cl_context context, cl_int status) {
+cl_mem created(const char* function, cl_mem object, cl_context context, cl_int status, uint64_t stack) {
   if (object == nullptr) {
     call_rejected(function, status);
     return object;
@@ -83,7 +86,7 @@ cl_mem created(const char* function, cl_mem object, cl_context context, cl_int s
   const KeepErrno keep_errno;
   const bool tells = target.clSetMemObjectDestructorCallback != nullptr &&
                      target.clSetMemObjectDestructorCallback(object, on_destroy, nullptr) == CL_SUCCESS;
-  allocated(function, {object, bytes_of(object), 0, device_of(context), 0, 1, tells, nullptr});
+  allocated(function, {object, bytes_of(object), 0, device_of(context), 0, 1, tells, nullptr}, stack);
   return object;
 }
 
@@ -111,9 +114,9 @@ struct Create<Entry, Function, cl_mem (CL_API_CALL* cl_icd_dispatch::*)(cl_conte
   static cl_mem CL_API_CALL hook(cl_context context, Parameters... parameters) {
     HostCall call;
     cl_mem object = (target.*Entry)(context, parameters...);
-    call.end(Function, true);
+    const uint64_t stack = call.end(Function, true);
     const cl_int* status = last(parameters...);
-    return (allocates(parameters) && ...) ? created(Function, object, context, status == nullptr ? 0 : *status)
+    return (allocates(parameters) && ...) ? created(Function, object, context, status == nullptr ? 0 : *status, stack)
                                           : object;
   }
 };
@@ -135,35 +138,39 @@ cl_int CL_API_CALL retain_object(cl_mem object) {
 }
 
 // Called before the driver's release, because afterwards another object may have the handle.
-void let_go(cl_mem object) {
+// Returns the id of the call's stack; 0: none was taken.
+uint64_t let_go(cl_mem object) {
   const KeepErrno keep_errno;
   const Reference reference = release_memory(object);
+  uint64_t stack = 0;
   if (reference == Reference::last && recording()) {
-    set_released(object, stack_of_host_call(), thread_id());
+    stack = stack_of_host_call();
+    set_released(object, stack, thread_id());
   } else if (reference == Reference::last_silent) {
     Memory* memory = take_memory(object);
     if (memory != nullptr && recording()) {
-      emit_here(GPUPROF_HOST_FREE, *memory, "clReleaseMemObject");
+      stack = emit_here(GPUPROF_HOST_FREE, *memory, "clReleaseMemObject", 0);
     }
     free(memory);
   }
+  return stack;
 }
 
 cl_int CL_API_CALL release_object(cl_mem object) {
-  let_go(object);
+  const uint64_t stack = let_go(object);
   HostCall call;
   const cl_int status = target.clReleaseMemObject(object);
-  call.end("clReleaseMemObject", false);
+  call.end("clReleaseMemObject", false, stack);
   return status;
 }
 
 void* CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, size_t bytes, cl_uint alignment) {
   HostCall call;
   void* memory = target.clSVMAlloc(context, flags, bytes, alignment);
-  call.end("clSVMAlloc", true);
+  const uint64_t stack = call.end("clSVMAlloc", true);
   if (memory != nullptr) {
     const KeepErrno keep_errno;
-    allocated("clSVMAlloc", {memory, bytes, 0, device_of(context), 0, 1, false, nullptr});
+    allocated("clSVMAlloc", {memory, bytes, 0, device_of(context), 0, 1, false, nullptr}, stack);
   } else {
     call_rejected("clSVMAlloc", CL_SUCCESS);  // the function returns no code
   }
@@ -171,17 +178,18 @@ void* CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, size_t b
 }
 
 void CL_API_CALL svm_free(cl_context context, void* pointer) {
+  uint64_t stack = 0;
   if (pointer != nullptr) {
     const KeepErrno keep_errno;
     Memory* memory = take_memory(pointer);
     if (memory != nullptr && recording()) {
-      emit_here(GPUPROF_HOST_FREE, *memory, "clSVMFree");
+      stack = emit_here(GPUPROF_HOST_FREE, *memory, "clSVMFree", 0);
     }
     free(memory);
   }
   HostCall call;
   target.clSVMFree(context, pointer);
-  call.end("clSVMFree", true);
+  call.end("clSVMFree", true, stack);
 }
 
 // Removes the entries of these pointers and returns them as a list. Called before the free, because afterwards another
@@ -198,7 +206,7 @@ Memory* take_all(cl_uint count, void* const* pointers) {
   return all;
 }
 
-void end_free(Memory* all, bool freed, const char* function) {
+void end_free(Memory* all, bool freed, const char* function, uint64_t stack) {
   const bool told = freed && recording();
   while (all != nullptr) {
     Memory* memory = all;
@@ -208,7 +216,7 @@ void end_free(Memory* all, bool freed, const char* function) {
       continue;
     }
     if (told) {
-      emit_here(GPUPROF_HOST_FREE, *memory, function);
+      stack = emit_here(GPUPROF_HOST_FREE, *memory, function, stack);
     }
     free(memory);
   }
@@ -225,7 +233,7 @@ cl_int CL_API_CALL enqueue_svm_free(cl_command_queue queue, cl_uint count, void*
   }
   const cl_int status = target.clEnqueueSVMFree(queue, count, pointers, function, data, waits, wait_list, event);
   const KeepErrno keep_errno;
-  end_free(all, status == CL_SUCCESS, "clEnqueueSVMFree");
+  end_free(all, status == CL_SUCCESS, "clEnqueueSVMFree", 0);
   return status;
 }
 
@@ -242,9 +250,9 @@ constexpr char kSharedAlloc[] = "clSharedMemAllocINTEL";
 constexpr char kUnifiedFree[] = "clMemFreeINTEL";
 constexpr char kUnifiedBlockingFree[] = "clMemBlockingFreeINTEL";
 
-void* unified_allocated(const char* function, void* memory, size_t bytes, uint32_t device) {
+void* unified_allocated(const char* function, void* memory, size_t bytes, uint32_t device, uint64_t stack) {
   if (memory != nullptr) {
-    allocated(function, {memory, bytes, 0, device, 0, 1, false, nullptr});
+    allocated(function, {memory, bytes, 0, device, 0, 1, false, nullptr}, stack);
   }
   return memory;
 }
@@ -253,9 +261,9 @@ void* CL_API_CALL allocate_on_host(cl_context context, const cl_mem_properties_i
                                    cl_uint alignment, cl_int* status) {
   HostCall call;
   void* memory = host_alloc(context, properties, bytes, alignment, status);
-  call.end(kHostAlloc, true);
+  const uint64_t stack = call.end(kHostAlloc, true);
   const KeepErrno keep_errno;
-  return unified_allocated(kHostAlloc, memory, bytes, UINT32_MAX);
+  return unified_allocated(kHostAlloc, memory, bytes, UINT32_MAX, stack);
 }
 
 template <const char* Function, clDeviceMemAllocINTEL_fn* Driver>
@@ -263,9 +271,9 @@ void* CL_API_CALL allocate_on_device(cl_context context, cl_device_id device, co
                                      size_t bytes, cl_uint alignment, cl_int* status) {
   HostCall call;
   void* memory = (*Driver)(context, device, properties, bytes, alignment, status);
-  call.end(Function, true);
+  const uint64_t stack = call.end(Function, true);
   const KeepErrno keep_errno;
-  return unified_allocated(Function, memory, bytes, device == nullptr ? UINT32_MAX : device_index(device));
+  return unified_allocated(Function, memory, bytes, device == nullptr ? UINT32_MAX : device_index(device), stack);
 }
 
 template <const char* Function, clMemFreeINTEL_fn* Driver>
@@ -277,9 +285,9 @@ cl_int CL_API_CALL free_unified(cl_context context, void* pointer) {
   }
   HostCall call;
   const cl_int status = (*Driver)(context, pointer);
-  call.end(Function, true);
+  const uint64_t stack = call.end(Function, true);
   const KeepErrno keep_errno;
-  end_free(memory, status == CL_SUCCESS, Function);
+  end_free(memory, status == CL_SUCCESS, Function, stack);
   return status;
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/launch.h"
 #include "runtime/launch_notes.h"
 #include "runtime/lifecycle.h"
+#include "stack/thread_stack.h"
 
 namespace gpuprof::injection {
 namespace {
@@ -114,34 +115,61 @@ void host_call(uint64_t correlation, uint64_t start_ns, uint64_t end_ns, const c
   host_interval(GPUPROF_HOST_CALL, correlation, start_ns, end_ns, function);
 }
 
+namespace {
+
+// Returns whether a call that HostCall times is running. `frame` is an address in the caller's frame. If a jump has
+// left the call, its HostCall still seems to run. But then the stack has shrunk, or later frames have overwritten it.
+bool is_inside_call(ThreadState& thread, const void* frame) {
+  const auto outer = reinterpret_cast<uintptr_t>(thread.outer_call);
+  const auto here = reinterpret_cast<uintptr_t>(frame);
+  if (outer == 0 || here >= outer) {
+    return false;
+  }
+  // The thread's own stack is mapped as long as the thread lives. The stack of a coroutine may be gone.
+  char buffer[1024];
+  const StackRange own = own_stack(thread, here, buffer, sizeof(buffer));
+  const bool readable = within(own, outer) && within(own, outer + sizeof(uint64_t) - 1);
+  return !readable || *static_cast<const volatile uint64_t*>(thread.outer_call) == thread.outer_number;
+}
+
+}  // namespace
+
 void report_if_long(const char* function, uint64_t end_ns) {
   const uint64_t begun_ns = launched_ns();
-  if (begun_ns != 0 && end_ns >= begun_ns + GPUPROF_LONG_CALL_NS && thread_state().in_calls == 0) {
+  if (begun_ns != 0 && end_ns >= begun_ns + GPUPROF_LONG_CALL_NS && !is_inside_call(thread_state(), &begun_ns)) {
     host_call(stack_of_host_call(), begun_ns, end_ns, function);
   }
 }
 
 HostCall::HostCall() {
   const KeepErrno keep_errno;
-  if (thread_state().in_calls++ == 0 && active()) {
-    start_ns_ = now_ns();
+  ThreadState& thread = thread_state();
+  if (is_inside_call(thread, this)) {
+    return;
   }
+  number_ = ++thread.outer_number;
+  thread.outer_call = this;
+  start_ns_ = active() ? now_ns() : 0;
 }
 
 HostCall::~HostCall() {
-  uint32_t& calls = thread_state().in_calls;
-  calls -= calls == 0 ? 0 : 1;  // 0: the call has forked, and this is the child
+  ThreadState& thread = thread_state();
+  if (thread.outer_call == this) {  // false, too, if the call has forked, and this is the child
+    thread.outer_call = nullptr;
+  }
 }
 
-void HostCall::end(const char* function, bool is_slow) {
+uint64_t HostCall::end(const char* function, bool is_slow, uint64_t stack) {
   if (start_ns_ == 0) {
-    return;
+    return stack;
   }
   const KeepErrno keep_errno;
   const uint64_t end_ns = now_ns();
   if ((is_slow || end_ns - start_ns_ >= GPUPROF_LONG_CALL_NS) && recording()) {
-    host_call(stack_of_host_call(), start_ns_, end_ns, function);
+    stack = stack == 0 ? stack_of_host_call() : stack;
+    host_call(stack, start_ns_, end_ns, function);
   }
+  return stack;
 }
 
 void host_event(const HostEvent& event, uint64_t correlation, uint32_t tid) {

@@ -27,7 +27,7 @@ struct HostEvent {
 void host_event(const HostEvent& event, uint64_t correlation, uint32_t tid);
 
 // Times a call of the vendor's API from construction to end(), and reports it. Of nested calls of a thread, only the
-// outermost is reported.
+// outermost is reported. A callback may leave the call by a jump or an exception. Then nothing is reported.
 class HostCall {
  public:
   HostCall();
@@ -35,10 +35,12 @@ class HostCall {
   HostCall(const HostCall&) = delete;
   HostCall& operator=(const HostCall&) = delete;
   // Call it after the vendor's function has returned. `is_slow`: every call of the function is reported. Otherwise,
-  // only those that last GPUPROF_LONG_CALL_NS are.
-  void end(const char* function, bool is_slow);
+  // only those that last GPUPROF_LONG_CALL_NS are. `stack` is the id of the call's stack. If it is 0 and the call is
+  // reported, takes the stack. Returns the id, or 0 if no stack was taken.
+  uint64_t end(const char* function, bool is_slow, uint64_t stack = 0);
 
  private:
+  uint64_t number_ = 0;    // distinguishes the calls of a thread
   uint64_t start_ns_ = 0;  // 0: the call is not timed
 };
 

@@ -118,7 +118,7 @@ class Ranks : public Command {
       return Error{"there is only one " + by_ + ": nothing to compare it with",
                    "name the profiles of all ranks, or the folder that they are in", kExitUsage};
     }
-    if (job.interval_ns() == 0) {
+    if (job.grid().interval_ns == 0) {
       return Error{"the length of the profile's time slices is unknown: META interval_ns is missing",
                    "record it again with `gpuprof record`", kExitUsage};
     }

@@ -68,7 +68,8 @@ class Session {
         backends_(std::move(backends)),
         attachment_(options.attach_pid),
         live_(options.live, memory_, monotonic_ns()),
-        output_(memory_, std::min(options.interval_ns, kWriteIntervalNs)) {}
+        output_(memory_,
+                options.interval_ns == 0 ? kWriteIntervalNs : std::min(options.interval_ns, kWriteIntervalNs)) {}
 
   Result<SessionResult> run() {
     called_ns_ = monotonic_ns();
@@ -194,7 +195,7 @@ class Session {
 
   void begin_profile() {
     auto recent = options_.recent.any()
-                      ? std::make_unique<RecentFiles>(options_.recent, start_ns_, options_.interval_ns,
+                      ? std::make_unique<RecentFiles>(options_.recent, start_ns_, options_.grid().interval_ns,
                                                       output_.file().name(), user_)
                       : nullptr;
     output_.begin(backends_, live_.sums(), std::move(recent));

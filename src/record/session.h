@@ -1,6 +1,7 @@
 // Runs one recording, from the start of the target to the END record.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "backend/sampling_options.h"
 #include "base/result.h"
 #include "profile/coverage.h"
+#include "profile/slice_grid.h"
 #include "record/live/live_view.h"
 #include "record/recording_switch.h"
 #include "record/target/target.h"
@@ -31,9 +33,9 @@ struct SessionOptions {
   // With `user`: keeps all environment variables except those that describe a user, such as HOME.
   bool preserve_environment = false;
   StackChoice stacks = StackChoice::best;
-  uint64_t interval_ns = 1'000'000'000;  // length of a time slice
-  RecentFiles::Options recent;           // whether the profile keeps only the last time
-  bool wait_for_children = true;         // after the command ends, wait for its children that use a GPU
+  uint64_t interval_ns = 0;       // length of a time slice; 0: see grid()
+  RecentFiles::Options recent;    // whether the profile keeps only the last time
+  bool wait_for_children = true;  // after the command ends, wait for its children that use a GPU
   bool timeline = false;
   bool latency = false;
   uint32_t cpu_hz = 0;         // CPU samples of a thread per second of its CPU time; 0: none
@@ -50,6 +52,20 @@ struct SessionOptions {
   // Whether recording is switched on and off to keep below max_overhead. With exact samples, max_overhead limits only
   // the sampled launches.
   [[nodiscard]] bool has_duty_cycle() const { return max_overhead > 0 && !sampling.exact; }
+  // Unless the user chose a length, files of at most a minute have short slices. A recording of unknown length begins
+  // with short slices, and has long ones after a minute.
+  [[nodiscard]] profile::SliceGrid grid() const {
+    constexpr uint64_t kShortNs = 100'000'000;
+    constexpr uint64_t kLongNs = 1'000'000'000;
+    constexpr uint64_t kMinuteNs = 60'000'000'000;
+    if (interval_ns != 0) {
+      return {.interval_ns = interval_ns};
+    }
+    if (recent.any()) {
+      return {.interval_ns = std::max(recent.last_ns, recent.rotate_ns) <= kMinuteNs ? kShortNs : kLongNs};
+    }
+    return {.interval_ns = kShortNs, .first_long = kMinuteNs / kShortNs, .long_width = kLongNs / kShortNs};
+  }
   // Displays sums during the recording; null: no display. Must outlive the session.
   LiveView* live = nullptr;
 };

@@ -24,7 +24,10 @@ constexpr uint32_t kInternalStreams = 1000;  // graphs run their nodes on stream
 thread_local CUctx_st* thread_context = nullptr;
 thread_local uint32_t thread_correlation = 0;
 thread_local int call_depth = 0;
+thread_local bool waits_allocate = false;  // see MOCK_LOAD_ALLOCATES in cuModuleLoadData()
 thread_local uint64_t correlation_data[kMaxDepth] = {};
+
+thread_local uint32_t outer_correlations[kMaxDepth] = {};  // of the calls around the one of each depth
 
 uint64_t* data_of_depth(int depth) {
   return &correlation_data[std::min(depth, kMaxDepth - 1)];
@@ -250,7 +253,8 @@ CUresult mock_cuda_set_tracer(const Tracer* tracer) {
 // Begins an API call and returns its correlation id. Nested calls have the correlation id of the outermost call.
 uint32_t mock_cuda_enter(Domain domain, uint32_t id, const char* name, const char* symbol, const void* params) {
   uint64_t* data = data_of_depth(call_depth);
-  if (call_depth++ == 0) {
+  outer_correlations[std::min(call_depth, kMaxDepth - 1)] = thread_correlation;
+  if (call_depth++ == 0 || faults().nested_correlation) {
     const uint32_t number = ++driver().last_correlation;
     const uint64_t repeat = faults().repeat_correlation;
     thread_correlation = repeat == 0 ? number : static_cast<uint32_t>(number % repeat + 1);
@@ -268,6 +272,16 @@ void mock_cuda_exit(Domain domain, uint32_t id, const char* name, const char* sy
         {domain, id, name, symbol, thread_context, params, thread_correlation, result, data_of_depth(call_depth)},
         Site::exit);
   }
+  if (call_depth > 0) {
+    thread_correlation = outer_correlations[std::min(call_depth, kMaxDepth - 1)];
+  }
+}
+
+CUresult mock_cuda_wait_and_allocate() {
+  waits_allocate = true;
+  const CUresult result = cuCtxSynchronize();
+  waits_allocate = false;
+  return result;
 }
 
 bool mock_cuda_ready() {
@@ -346,7 +360,12 @@ CUresult cuCtxSetCurrent(CUcontext context) {
 }
 
 CUresult cuCtxSynchronize() {
-  return MOCK_CALL(cuCtxSynchronize, nullptr, [] { return wait_for(nullptr); });
+  return MOCK_CALL(cuCtxSynchronize, nullptr, [] {
+    if (CUdeviceptr memory = 0; waits_allocate && cuMemAlloc(&memory, 64) == CUDA_SUCCESS) {
+      cuMemFree(memory);
+    }
+    return wait_for(nullptr);
+  });
 }
 
 CUresult cuStreamCreate(CUstream* stream, unsigned int /*flags*/) {

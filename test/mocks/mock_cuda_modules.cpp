@@ -139,7 +139,11 @@ const char* mock_cuda_function_name(CUfunction function) {
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   return MOCK_CALL(cuModuleLoadData, nullptr, [&] {
     const CUresult result = load(module, image);
-    // Other functions of the API run inside this one, such as cuMemAlloc if MOCK_LOAD_ALLOCATES is set.
+    // Other functions of the API run inside this one: cuMemAlloc if MOCK_LOAD_ALLOCATES is set, and if it is "2",
+    // cuCtxSynchronize, in which cuMemAlloc runs.
+    if (const char* how = getenv("MOCK_LOAD_ALLOCATES"); how != nullptr && strcmp(how, "2") == 0) {
+      return mock_cuda_wait_and_allocate();
+    }
     if (CUdeviceptr memory = 0; getenv("MOCK_LOAD_ALLOCATES") != nullptr && cuMemAlloc(&memory, 64) == CUDA_SUCCESS) {
       return cuMemFree(memory);
     }

@@ -23,7 +23,8 @@ constexpr Switch kSwitches[] = {{"refuse_timestamp_callback", &Faults::refuse_ti
                                 {"refuse_period", &Faults::refuse_period},
                                 {"threads", &Faults::threads},
                                 {"out_of_order", &Faults::out_of_order},
-                                {"hang_flush", &Faults::hang_flush}};
+                                {"hang_flush", &Faults::hang_flush},
+                                {"nested_correlation", &Faults::nested_correlation}};
 
 struct Number {
   const char* name;

@@ -26,6 +26,7 @@ struct Faults {
   uint64_t first_correlation = 1;          // correlation id of the first call
   uint64_t old_version = 0;                // version that cuptiGetVersion returns
   uint64_t repeat_correlation = 0;         // correlation ids restart after this many
+  bool nested_correlation = false;         // nested calls have correlation ids of their own
   uint64_t refuse_sampling = 0;            // error that cuptiPCSamplingEnable returns
   uint64_t refuse_counting = 0;            // error that cuptiSassMetricsSetConfig returns
   uint64_t sampling_remaining = 0;         // maximum number of PCs that cuptiPCSamplingGetData returns

@@ -113,6 +113,8 @@ void mock_cuda_set_condition(CUgraphConditionalHandle handle, unsigned int value
 uint32_t mock_cuda_captures();
 // Returns whether cuInit has returned.
 bool mock_cuda_ready();
+// Calls cuCtxSynchronize(), in which cuMemAlloc() runs.
+CUresult mock_cuda_wait_and_allocate();
 // Simulates a page fault: the GPU or the CPU touches a page of managed memory, and the page migrates there.
 CUresult mock_cuda_page_fault(CUdeviceptr address, size_t bytes, bool by_gpu);
 // These variants use the per-thread default stream. cuda.h declares them only for programs compiled with that default

@@ -19,11 +19,15 @@ struct Memory {
 
 constinit thread_local Memory freed = {};
 
+uint64_t stack_of_this_call() {
+  return stack_of_ended_call == 0 ? stack_of_host_call() : stack_of_ended_call;
+}
+
 void emit_memory(gpuprof_host_op_kind kind, const char* function, const Memory& memory) {
   if (memory.device != UINT32_MAX) {
     announce_device(memory.device);
   }
-  host_event({kind, function, memory.bytes, memory.device}, stack_of_host_call(), thread_id());
+  host_event({kind, function, memory.bytes, memory.device}, stack_of_this_call(), thread_id());
 }
 
 void allocated(const char* function, ze_device_handle_t device, uint64_t bytes, ze_result_t result) {
@@ -32,7 +36,7 @@ void allocated(const char* function, ze_device_handle_t device, uint64_t bytes, 
     return;
   }
   if (result != ZE_RESULT_SUCCESS) {
-    call_failed(stack_of_host_call(), {function, error_name(result), result});
+    call_failed(stack_of_this_call(), {function, error_name(result), result});
   } else {
     emit_memory(GPUPROF_HOST_ALLOC, function, {bytes, device == nullptr ? UINT32_MAX : device_index(device)});
   }

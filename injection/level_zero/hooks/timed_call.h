@@ -19,6 +19,9 @@ using TypedCallback = void(ZE_APICALL*)(Parameters*, ze_result_t, void*, void**)
 template <typename Parameters>
 void ZE_APICALL no_callback(Parameters* /*call_with*/, ze_result_t /*result*/, void* /*data*/, void** /*call*/) {}
 
+// The stack of the call that ends; 0: none was taken.
+inline constinit thread_local uint64_t stack_of_ended_call = 0;
+
 // Hooks the function kFunction with the callbacks kBefore and kAfter, which do not use the call's slot. If kIsSlow,
 // every call is reported. Otherwise, only calls that last GPUPROF_LONG_CALL_NS are reported.
 template <const char* kFunction, bool kIsSlow, typename Parameters,
@@ -34,12 +37,18 @@ struct TimedCall {
 
   static void ZE_APICALL after(Parameters* call_with, ze_result_t result, void* data, void** call) {
     const uint64_t end_ns = now_ns();
-    kAfter(call_with, result, data, call);
-    const Guard guard;
     const auto start_ns = reinterpret_cast<uint64_t>(*call);
     *call = nullptr;
+    report(start_ns, end_ns);
+    kAfter(call_with, result, data, call);
+    stack_of_ended_call = 0;
+  }
+
+  static void report(uint64_t start_ns, uint64_t end_ns) {
+    const Guard guard;
     if (guard.entered() && start_ns != 0 && (kIsSlow || end_ns - start_ns >= GPUPROF_LONG_CALL_NS)) {
-      host_call(stack_of_host_call(), start_ns, end_ns, kFunction);
+      stack_of_ended_call = stack_of_host_call();
+      host_call(stack_of_ended_call, start_ns, end_ns, kFunction);
     }
   }
 

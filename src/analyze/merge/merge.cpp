@@ -35,8 +35,17 @@ class Merger {
 
   Status begin(const std::vector<InputHeader>& headers, std::vector<std::string> warnings) {
     result_.warnings = std::move(warnings);
-    const std::pair<const char*, std::optional<uint64_t>> facts[] = {
-        {"start_ns", clock_.start_ns}, {"start_unix_ns", clock_.start_unix_ns}, {"interval_ns", clock_.interval_ns}};
+    using Grid = p::SliceGridReader;
+    const p::SliceGrid& grid = clock_.grid;
+    const auto ns_if = [&grid](bool is_known, uint64_t slices) {
+      return is_known ? std::optional(slices * grid.interval_ns) : std::nullopt;
+    };
+    const std::pair<std::string_view, std::optional<uint64_t>> facts[] = {
+        {"start_ns", clock_.start_ns},
+        {"start_unix_ns", clock_.start_unix_ns},
+        {Grid::kLongFrom, ns_if(grid.has_long(), grid.first_long)},
+        {Grid::kLongInterval, ns_if(grid.has_long(), grid.long_width)},
+        {Grid::kInterval, ns_if(grid.interval_ns != 0, 1)}};
     for (const auto& [key, value] : facts) {
       if (value) {
         const std::string text = std::to_string(*value);
@@ -299,8 +308,9 @@ class Merger {
   }
 
   MergeReason shift_slice(uint64_t& slice) const {
-    return __builtin_add_overflow(slice, shift_.slices, &slice) ? MergeReason("the slice's number exceeds 64 bits")
-                                                                : MergeReason();
+    const auto shifted = shift_.slice(slice);
+    slice = shifted.value_or(slice);
+    return shifted ? MergeReason() : MergeReason("the slice's number exceeds 64 bits");
   }
 
   template <typename R>

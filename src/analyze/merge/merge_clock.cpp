@@ -2,11 +2,21 @@
 
 #include <system_error>
 
+#include "analyze/rows/time_window.h"
 #include "base/return_if_error.h"
+#include "base/saturating_add.h"
 
 namespace gpuprof::analyze {
 
 namespace p = gpuprof::profile;
+
+p::SliceGrid InputHeader::grid() const {
+  p::SliceGridReader reader;
+  for (const auto& [key, value] : meta) {
+    reader.take(key, value);
+  }
+  return reader.grid();
+}
 
 Result<InputHeader> read_header(p::Reader& reader) {
   InputHeader header;
@@ -55,15 +65,16 @@ Result<MergeClock> common_clock(const std::vector<MergeInput>& inputs, const std
   size_t first_with_interval = 0;
   bool has_start = false;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const auto interval = headers[i].value("interval_ns");
-    if (interval && clock.interval_ns && *interval != *clock.interval_ns) {
+    const p::SliceGrid grid = headers[i].grid();
+    const bool both_long = grid.has_long() && clock.grid.has_long();
+    if (grid.interval_ns != 0 && clock.grid.interval_ns != 0 &&
+        (grid.interval_ns != clock.grid.interval_ns || (both_long && grid.long_width != clock.grid.long_width))) {
       return Error{"cannot merge " + inputs[first_with_interval].name + " and " + inputs[i].name +
-                       ": their time slices last " + std::to_string(*clock.interval_ns) + " ns and " +
-                       std::to_string(*interval) + " ns",
+                       ": their time slices last " + slice_lengths(clock.grid) + " and " + slice_lengths(grid),
                    "record them with the same --interval"};
     }
-    if (interval && !clock.interval_ns) {
-      clock.interval_ns = interval;
+    if (grid.interval_ns != 0 && (clock.grid.interval_ns == 0 || (grid.has_long() && !clock.grid.has_long()))) {
+      clock.grid = grid;
       first_with_interval = i;
     }
     const auto start = headers[i].value("start_ns");
@@ -76,7 +87,23 @@ Result<MergeClock> common_clock(const std::vector<MergeInput>& inputs, const std
       has_start = true;
     }
   }
+  // The start is known only now.
+  uint64_t first_long = UINT64_MAX;
+  for (const InputHeader& header : headers) {
+    const p::SliceGrid grid = header.grid();
+    first_long = grid.has_long() ? std::min(first_long, saturating_add(grid.first_long, shift_of(header, clock).slices))
+                                 : first_long;
+  }
+  clock.grid.first_long = clock.grid.has_long() ? first_long - first_long % clock.grid.long_width : UINT64_MAX;
   return clock;
+}
+
+std::optional<uint64_t> ClockShift::slice(uint64_t slice_then) const {
+  const uint64_t half = own.width(slice_then) > 1 ? own.long_width / 2 : 0;
+  uint64_t number = 0;
+  return __builtin_add_overflow(slice_then, slices, &number) || __builtin_add_overflow(number, half, &number)
+             ? std::nullopt
+             : std::optional(grid.slice_with(number));
 }
 
 ClockShift shift_of(const InputHeader& header, const MergeClock& clock) {
@@ -86,9 +113,11 @@ ClockShift shift_of(const InputHeader& header, const MergeClock& clock) {
     later_ns = *unix_start - *clock.start_unix_ns;  // cannot underflow: the clock begins with the earliest input
   }
   shift.ns = Int128{clock.start_ns} - header.value("start_ns").value_or(0) + later_ns;
-  if (clock.interval_ns && *clock.interval_ns > 0) {
-    shift.slices = later_ns / *clock.interval_ns + (later_ns % *clock.interval_ns > *clock.interval_ns / 2 ? 1 : 0);
+  if (const uint64_t interval_ns = clock.grid.interval_ns; interval_ns > 0) {
+    shift.slices = later_ns / interval_ns + (later_ns % interval_ns > interval_ns / 2 ? 1 : 0);
   }
+  shift.own = header.grid();
+  shift.grid = clock.grid;
   return shift;
 }
 

@@ -19,13 +19,16 @@
 #include "base/text/numbers.h"
 #include "profile/reader.h"
 #include "profile/records.h"
+#include "profile/slice_grid.h"
 
 namespace gpuprof::analyze {
 
 __extension__ typedef __int128 Int128;  // NOLINT(modernize-use-using): __extension__ needs a typedef
 
 // META keys that describe the clock. The result has each key once, not once per input.
-inline constexpr std::array<std::string_view, 3> kClockKeys = {"start_ns", "start_unix_ns", "interval_ns"};
+inline constexpr std::array<std::string_view, 5> kClockKeys = {
+    "start_ns", "start_unix_ns", profile::SliceGridReader::kLongFrom, profile::SliceGridReader::kLongInterval,
+    profile::SliceGridReader::kInterval};
 
 // META keys whose values are summed in the result.
 inline constexpr std::array<std::string_view, 8> kSummedKeys = {
@@ -49,6 +52,7 @@ struct InputHeader {
     return found == meta.end() ? std::string_view() : std::string_view(found->second);
   }
   [[nodiscard]] std::optional<uint64_t> value(std::string_view key) const { return whole_number(text(key)); }
+  [[nodiscard]] profile::SliceGrid grid() const;
 };
 
 Result<InputHeader> read_header(profile::Reader& reader);
@@ -62,12 +66,14 @@ Status open_again(MergeInput& input, InputHeader& header);
 struct MergeClock {
   uint64_t start_ns = 0;
   std::optional<uint64_t> start_unix_ns;
-  std::optional<uint64_t> interval_ns;
+  profile::SliceGrid grid;  // its long slices begin with the first ones of all inputs
 };
 
 struct ClockShift {
   Int128 ns = 0;
-  uint64_t slices = 0;
+  uint64_t slices = 0;     // in short slices
+  profile::SliceGrid own;  // the input's
+  profile::SliceGrid grid;
 
   static constexpr Int128 kMost = std::numeric_limits<uint64_t>::max();
 
@@ -76,6 +82,8 @@ struct ClockShift {
     return static_cast<uint64_t>(std::clamp(Int128{ns_then} + ns, Int128{0}, kMost));
   }
   [[nodiscard]] uint64_t time_or_unknown(uint64_t ns_then) const { return ns_then == 0 ? 0 : time(ns_then); }
+  // Returns the slice of the result that has the middle of this slice. nullopt: its number exceeds 64 bits.
+  [[nodiscard]] std::optional<uint64_t> slice(uint64_t slice_then) const;
 };
 
 Result<MergeClock> common_clock(const std::vector<MergeInput>& inputs, const std::vector<InputHeader>& headers);

@@ -4,6 +4,7 @@
 #include <map>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "analyze/ranks/lag.h"
 
@@ -37,32 +38,46 @@ double excess(const Sums& sums, size_t rank) {
   return sums[rank] - median_of_others(sums, rank);
 }
 
-// A function in the tree of calls.
-struct Node {
-  Sums sums;
-  Origin origin = Origin::none;
-  std::map<std::string, Node> calls;        // keyed by function
-  std::map<std::string, Sums> by_location;  // keyed by the line of the call or sample
+// A sampled path. Frames are looked at one by one, from the outermost: a tree of them would be as deep as the deepest
+// stack, and would have sums of all ranks for each function.
+struct SampledPath {
+  const std::unordered_map<uint32_t, PathSum>* sums;
+  std::vector<PathFrame> frames;
 };
 
+// Sums up the paths by a text of their frame at this depth.
+std::map<std::string_view, Sums> sums_at(const std::vector<SampledPath>& paths, size_t depth, size_t ranks,
+                                         std::string_view PathFrame::*text) {
+  std::map<std::string_view, Sums> sums;
+  for (const SampledPath& path : paths) {
+    if (depth < path.frames.size()) {
+      add(*path.sums, sums.try_emplace(path.frames[depth].*text, ranks).first->second);
+    }
+  }
+  return sums;
+}
+
 // Returns the innermost function that holds the excess: a function of the program, if there is one.
-void name_function(const Node& root, size_t rank, CpuCause& cause) {
-  const auto less = [rank](const auto& a, const auto& b) {
-    return excess(a.second.sums, rank) < excess(b.second.sums, rank);
-  };
-  const auto less_at = [rank](const auto& a, const auto& b) { return excess(a.second, rank) < excess(b.second, rank); };
+void name_function(std::vector<SampledPath> paths, Sums caller, size_t rank, CpuCause& cause) {
+  const auto less = [rank](const auto& a, const auto& b) { return excess(a.second, rank) < excess(b.second, rank); };
   bool is_own = false;
-  for (const Node* node = &root; !node->calls.empty();) {
-    const auto& [name, callee] = *std::max_element(node->calls.begin(), node->calls.end(), less);
-    if (excess(callee.sums, rank) < kLeastOfCaller * excess(node->sums, rank)) {
+  for (size_t depth = 0;; ++depth) {
+    auto calls = sums_at(paths, depth, caller.size(), &PathFrame::name);
+    const auto callee = std::max_element(calls.begin(), calls.end(), less);
+    if (callee == calls.end() || excess(callee->second, rank) < kLeastOfCaller * excess(caller, rank)) {
       return;
     }
-    if (callee.origin == Origin::own || !is_own) {
-      is_own = callee.origin == Origin::own;
-      cause.function = name;
-      cause.location = std::max_element(callee.by_location.begin(), callee.by_location.end(), less_at)->first;
+    std::erase_if(paths, [&](const SampledPath& path) {
+      return depth >= path.frames.size() || path.frames[depth].name != callee->first;
+    });
+    const Origin origin = paths.back().frames[depth].origin;
+    if (origin == Origin::own || !is_own) {
+      is_own = origin == Origin::own;
+      cause.function = callee->first;
+      const auto locations = sums_at(paths, depth, caller.size(), &PathFrame::location);
+      cause.location = std::max_element(locations.begin(), locations.end(), less)->first;
     }
-    node = &callee;
+    caller = std::move(callee->second);
   }
 }
 
@@ -70,7 +85,8 @@ void name_function(const Node& root, size_t rank, CpuCause& cause) {
 
 std::vector<CpuCause> cpu_causes(Job& job, size_t rank, uint64_t first, uint64_t last) {
   const size_t ranks = job.ranks().size();
-  Node root{.sums = Sums(ranks), .calls = {}, .by_location = {}};
+  Sums on_cpu(ranks);
+  std::vector<SampledPath> sampled;
   std::map<std::string, Sums> states;
   const auto sums = job.sums(first, last);
   for (size_t i = 0; i < sums.size(); ++i) {
@@ -78,20 +94,11 @@ std::vector<CpuCause> cpu_causes(Job& job, size_t rank, uint64_t first, uint64_t
     if (path.activity == Activity::blocked) {
       add(sums[i], states.try_emplace(without_brackets(job.kernel(path)), ranks).first->second);
     } else if (path.activity == Activity::on_cpu) {
-      add(sums[i], root.sums);
-      Node* node = &root;
-      const CallPath call_path = job.call_path(path);
-      for (const PathFrame& frame : call_path.shown()) {
-        if (frame.cls == FrameClass::note || frame.cls == FrameClass::mark) {
-          continue;
-        }
-        node =
-            &node->calls.try_emplace(std::string(frame.name), Node{.sums = Sums(ranks), .calls = {}, .by_location = {}})
-                 .first->second;
-        node->origin = frame.origin;
-        add(sums[i], node->sums);
-        add(sums[i], node->by_location.try_emplace(std::string(frame.location), ranks).first->second);
-      }
+      add(sums[i], on_cpu);
+      sampled.push_back({&sums[i], job.call_path(path).shown()});
+      std::erase_if(sampled.back().frames, [](const PathFrame& frame) {
+        return frame.cls == FrameClass::note || frame.cls == FrameClass::mark;
+      });
     }
   }
   std::vector<CpuCause> causes;
@@ -106,9 +113,9 @@ std::vector<CpuCause> cpu_causes(Job& job, size_t rank, uint64_t first, uint64_t
                       .ns = static_cast<uint64_t>(of[rank] / blocks),
                       .others_ns = static_cast<uint64_t>(median_of_others(of, rank) / blocks)});
   };
-  add_cause("on CPU", root.sums);
+  add_cause("on CPU", on_cpu);
   if (!causes.empty()) {
-    name_function(root, rank, causes.front());
+    name_function(std::move(sampled), on_cpu, rank, causes.front());
   }
   for (const auto& [state, of] : states) {
     add_cause(state, of);

@@ -60,9 +60,8 @@ Status Job::take(const p::Record& record) {
     return Error{"the merged profile is inconsistent: " + *reason, ""};
   }
   if (const auto* meta = std::get_if<p::Meta>(&record)) {
-    if (meta->key == "interval_ns") {
-      interval_ns_ = whole_number(meta->value).value_or(interval_ns_);
-    } else if (meta->key == "host" && host_.empty()) {
+    grid_.take(meta->key, meta->value);
+    if (meta->key == "host" && host_.empty()) {
       host_ = meta->value;
     }
     info_.meta.emplace(meta->key, meta->value);
@@ -227,7 +226,8 @@ uint64_t Job::block_of(uint64_t slice) {
     }
     blocks_ += back;
   }
-  while ((slice - *origin_) / width_ >= kMostBlocks) {
+  has_long_slices_ = has_long_slices_ || grid().width(slice) > 1;
+  while (width_ < grid().width(slice) || (slice - *origin_) / width_ >= kMostBlocks) {
     join_blocks();
   }
   const uint64_t block = (slice - *origin_) / width_;
@@ -235,31 +235,41 @@ uint64_t Job::block_of(uint64_t slice) {
   return block;
 }
 
+// Joins blocks in pairs. The first time, joins as many as have the length of a long slice, if the job has one. Then no
+// border of two blocks is inside of a long slice.
 void Job::join_blocks() {
+  const bool to_long = width_ == 1 && has_long_slices_;
+  const uint64_t blocks = to_long ? grid().long_width : 2;
+  const uint64_t before = to_long ? origin_.value_or(0) % blocks : 0;
+  const auto place = [&](uint64_t block) { return (block + before) / blocks; };
   std::unordered_map<uint64_t, PathSum> joined;
   constexpr uint64_t kBlockMask = (uint64_t{1} << kBlockBits) - 1;
   for (const auto& [key, sum] : sums_) {
-    PathSum& into = joined[(key & ~kBlockMask) | ((key & kBlockMask) / 2)];
+    PathSum& into = joined[(key & ~kBlockMask) | place(key & kBlockMask)];
     into.ns += sum.ns;
     into.count += sum.count;
     into.floor += sum.floor;
   }
   sums_ = std::move(joined);
   for (JobRank& rank : ranks_) {
-    std::vector<RankCell> cells((rank.cells.size() + 1) / 2);
+    std::vector<RankCell> cells(rank.cells.empty() ? 0 : place(rank.cells.size() - 1) + 1);
     for (size_t i = 0; i < rank.cells.size(); ++i) {
-      add_cell(cells[i / 2], rank.cells[i]);
+      add_cell(cells[place(i)], rank.cells[i]);
     }
     rank.cells = std::move(cells);
   }
-  width_ *= 2;
-  blocks_ = (blocks_ + 1) / 2;
+  origin_ = origin_.value_or(0) - before;
+  width_ *= blocks;
+  blocks_ = blocks_ == 0 ? 0 : place(blocks_ - 1) + 1;
 }
 
 void Job::add(uint64_t slice, const WorkFacts& facts, const RecordSums& sums) {
   if (facts.activity == Activity::nothing) {
     without_rank_ += sums.count;
     return;
+  }
+  while (sums_.size() >= options_.most_sums && blocks_ >= 2 * kLeastBlocks) {
+    join_blocks();
   }
   const uint64_t block = block_of(slice);
   JobRank& rank = ranks_[facts.rank];

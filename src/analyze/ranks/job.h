@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "base/text/pattern.h"
 #include "profile/records.h"
+#include "profile/slice_grid.h"
 #include "profile/tables.h"
 
 namespace gpuprof::analyze {
@@ -75,11 +76,13 @@ struct JobOptions {
   Pattern collective;
   RankBy by = RankBy::rank;
   StackOptions stacks;
+  // Limits the memory for the sums of ranks, paths and blocks: above it, blocks are joined while enough of them remain.
+  size_t most_sums = 4'000'000;
 };
 
 class Job {
  public:
-  // Maximum number of blocks; if a job needs more, adjacent blocks are joined in pairs.
+  // Maximum number of blocks; if a job needs more, adjacent blocks are joined.
   static constexpr uint64_t kMostBlocks = 1024;
 
   explicit Job(JobOptions options);
@@ -95,12 +98,12 @@ class Job {
 
   [[nodiscard]] const std::vector<JobRank>& ranks() const { return ranks_; }
   [[nodiscard]] const std::vector<JobPath>& paths() const { return paths_; }
-  [[nodiscard]] uint64_t interval_ns() const { return interval_ns_; }
+  [[nodiscard]] const profile::SliceGrid& grid() const { return grid_.grid(); }
   [[nodiscard]] uint64_t block_slices() const { return width_; }
-  [[nodiscard]] uint64_t block_ns() const { return width_ * interval_ns_; }
+  [[nodiscard]] uint64_t block_ns() const { return width_ * grid().interval_ns; }
   // Return the start of a block: in slices, or in ns since the start of the recording.
   [[nodiscard]] uint64_t begin_slice(uint64_t block) const { return origin_.value_or(0) + block * width_; }
-  [[nodiscard]] uint64_t begin_ns(uint64_t block) const { return begin_slice(block) * interval_ns_; }
+  [[nodiscard]] uint64_t begin_ns(uint64_t block) const { return begin_slice(block) * grid().interval_ns; }
   [[nodiscard]] uint64_t blocks() const { return blocks_; }
   [[nodiscard]] uint64_t collectives() const { return collectives_; }
   // Returns whether collectives are GPU work, and not CPU waits.
@@ -166,7 +169,8 @@ class Job {
   ProfileInfo info_;
   uint64_t width_ = 1;
   uint64_t blocks_ = 0;
-  uint64_t interval_ns_ = 0;
+  profile::SliceGridReader grid_;
+  bool has_long_slices_ = false;  // a record was in one
   uint64_t collectives_ = 0;
   bool collectives_on_gpu_ = false;
   uint64_t without_rank_ = 0;

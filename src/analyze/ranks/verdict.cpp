@@ -223,9 +223,10 @@ JobVerdict judge_job(Job& job, const LagOptions& options) {
       return verdict;
     }
     verdict.inconclusive = "the ranks have fewer than " + std::to_string(kLeastLag) + " complete slices in common";
-    if (job.interval_ns() > kLeastInterval) {
+    const uint64_t interval_ns = job.grid().interval_ns;
+    if (interval_ns > kLeastInterval) {
       verdict.inconclusive += "; for a short job, choose shorter slices: record --interval " +
-                              exact_seconds(std::max(kLeastInterval, job.interval_ns() / 10));
+                              exact_seconds(std::max(kLeastInterval, interval_ns / 10));
     }
     return verdict;
   }

@@ -102,6 +102,9 @@ class Aggregator {
     if (ended_) {
       check_end();
     }
+    const Weight& events = result_.timeline.total();
+    result_.has_timeline =
+        events.count > 0 && events.count == info.gpu_records && events.ns == result_.total.ns && !is_limited_;
     info.covered = covered_work(result_, outside_);
     leave_out(result_, outside_);
     check_conservation(result_);
@@ -136,10 +139,9 @@ class Aggregator {
   }
 
   void finish_estimates() {
-    const uint64_t start_ns = result_.info.start_ns().value_or(0);
     for (const p::Window& window : result_.windows) {
-      if (result_.interval_ns > 0 && window.start_ns >= start_ns) {
-        result_.estimates.add_window((window.start_ns - start_ns) / result_.interval_ns, window.weight);
+      if (result_.grid.interval_ns > 0 && window.start_ns >= start_ns_) {
+        result_.estimates.add_window(result_.grid.slice_at(window.start_ns - start_ns_), window.weight);
       }
     }
     std::vector<Estimates::Known> known;
@@ -556,23 +558,25 @@ class Aggregator {
   Reason keep(const p::Meta& r) {
     result_.info.meta.emplace(r.key, r.value);
     is_limited_ = is_limited_ || r.key == "budget.max_overhead_percent";
-    if (r.key == "interval_ns" && result_.interval_ns == 0) {
-      take_interval(r.value);
+    if (r.key == "start_ns" && start_ns_ == 0) {
+      start_ns_ = whole_number(r.value).value_or(0);
+    }
+    if (grid_.take(r.key, r.value)) {
+      take_grid(grid_.grid());
     }
     return std::nullopt;
   }
 
-  void take_interval(std::string_view text) {
-    const uint64_t ns = whole_number(text).value_or(0);
-    if (ns == 0) {
-      return;
-    }
-    result_.interval_ns = ns;
+  void take_grid(const p::SliceGrid& grid) {
+    result_.grid = grid;
     if (options_.window) {
-      result_.window = slices_of(*options_.window, ns);
+      result_.window = slices_of(*options_.window, grid);
       result_.slices = SliceSums(result_.window->first);
       result_.sample_slices = SliceSums(result_.window->first);
+      result_.timeline.set_window(*result_.selected_window());
     }
+    result_.slices.set_grid(grid);
+    result_.sample_slices.set_grid(grid);
   }
 
   Reason keep(const p::Loss& r) {
@@ -602,7 +606,14 @@ class Aggregator {
     return std::nullopt;
   }
 
-  Reason keep(const p::Event& /*unused*/) { return keep_event(); }
+  Reason keep(const p::Event& r) {
+    const p::Work* const work = result_.tables.work(r.work);
+    if (options_.slices == Measure::gpu && work != nullptr && p::work_kind(work->op) == p::WorkKind::gpu) {
+      result_.timeline.add(r.start_ns - std::min(r.start_ns, start_ns_), r.end_ns - std::min(r.end_ns, start_ns_),
+                           r.bytes);
+    }
+    return keep_event();
+  }
   Reason keep(const p::Call& /*unused*/) { return keep_event(); }
   Reason keep(const p::Span& /*unused*/) { return keep_event(); }
   Reason keep_event() {
@@ -649,6 +660,8 @@ class Aggregator {
   size_t dequeued_ = 0;
   Outside outside_;
   LaunchScale launch_scale_;
+  p::SliceGridReader grid_;
+  uint64_t start_ns_ = 0;    // META start_ns
   bool is_limited_ = false;  // by --max-overhead
   uint64_t lost_ = 0;
   bool ended_ = false;

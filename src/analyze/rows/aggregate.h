@@ -173,6 +173,7 @@ struct Aggregate {
   StallSlices stall_slices;              // with AggregateOptions::stall_slices: stall samples over time
   SliceSums slices;                      // with AggregateOptions::slices: weights of that measure over time
   SliceSums sample_slices;               // sample counts over time, if AggregateOptions::slices is gpu or samples
+  TimelineSums timeline;                 // GPU work over time, with AggregateOptions::slices = gpu; see has_timeline
   LargeVector<Row> host;                 // host rows, with AggregateOptions::host
   std::vector<IdleRow> idle;             // with AggregateOptions::idle: one per device and WORK
   std::vector<LatencyRow> latencies;     // with AggregateOptions::latency: one per WORK and phase
@@ -188,12 +189,14 @@ struct Aggregate {
   std::map<profile::DeviceId, DeviceTime> device_times;  // from SHARE and IDLE lines
   // True: the profile has SHARE lines, so the weights busy, exclusive and idle are valid.
   bool has_shares = false;
-  uint64_t interval_ns = 0;          // length of a slice; 0 if unknown
+  // True: the events in `timeline` are all GPU work of the profile. False without --timeline, or if events are missing.
+  bool has_timeline = false;
+  profile::SliceGrid grid;           // the time slices
   std::optional<SliceRange> window;  // with AggregateOptions::window: the selected slices
 
   // Returns the time of the selected slices, or nullopt if no window was chosen.
   [[nodiscard]] std::optional<TimeWindow> selected_window() const {
-    return window ? std::optional(window_of(*window, interval_ns)) : std::nullopt;
+    return window ? std::optional(window_of(*window, grid)) : std::nullopt;
   }
   [[nodiscard]] bool no_rows() const { return rows.empty() && samples.empty() && host.empty(); }
 

@@ -404,7 +404,7 @@ class Summarizer {
       summary_.untimed += row.kind == RowKind::launch ? row.weight.count : 0;
     }
     summary_.window = rows_.selected_window();
-    summary_.interval_ns = rows_.interval_ns;
+    summary_.grid = rows_.grid;
     if (!rows_.window) {
       std::tie(summary_.gpu_records, summary_.with_stack_records) = std::tie(info.gpu_records, info.with_stack);
       std::tie(summary_.recorded_samples, summary_.estimated) = std::tie(info.samples, info.estimated);

@@ -119,7 +119,7 @@ struct Summary {
   ProfileInfo info;  // facts about the complete recording, even if a window is selected
   // Time that all fields but `info` and `counted` cover; nullopt: the complete recording.
   std::optional<TimeWindow> window;
-  uint64_t interval_ns = 0;
+  profile::SliceGrid grid;
   // The next counts cover the window or, without a window, the complete recording; see ProfileInfo.
   uint64_t gpu_records = 0;
   uint64_t with_stack_records = 0;

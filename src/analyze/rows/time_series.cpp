@@ -89,24 +89,24 @@ void put_recorded(const Aggregate& rows, TimeSeries& series) {
 }  // namespace
 
 Result<TimeSeries> time_series(const Aggregate& rows, Measure measure, size_t most_cells) {
-  if (rows.interval_ns == 0) {
+  if (rows.grid.interval_ns == 0) {
     return Error{"cannot show the profile over time: the length of its time slices (META interval_ns) is missing",
                  "profiles made by `gpuprof record` contain it"};
   }
   const bool of_samples =
       measure == Measure::samples || (measure == Measure::gpu && rows.info.kind == ProfileKind::stall_samples);
+  const bool of_events = measure == Measure::gpu && rows.has_timeline;
   const SliceSums& sums = of_samples ? rows.sample_slices : rows.slices;
-  const std::vector<Weight> blocks = sums.blocks();
+  const std::vector<Weight> blocks = of_events ? rows.timeline.cells() : sums.blocks();
   const uint64_t step = blocks_in_cell(blocks.size(), most_cells);
   TimeSeries series;
-  series.interval_ns = rows.interval_ns;
   series.cells.resize((blocks.size() + step - 1) / step);
-  if (!fits(sums, step * sums.width(), series.cells.size(), rows.interval_ns)) {
+  if (!of_events && !fits(sums, step * sums.width(), series.cells.size(), rows.grid.interval_ns)) {
     return Error{"the end of the profile's last time slice exceeds 64 bits of nanoseconds",
                  "the profile's slice numbers or its META interval_ns are wrong"};
   }
-  series.start_ns = sums.origin() * rows.interval_ns;
-  series.cell_ns = step * sums.width() * rows.interval_ns;
+  series.start_ns = of_events ? rows.timeline.start_ns() : sums.origin() * rows.grid.interval_ns;
+  series.cell_ns = step * (of_events ? rows.timeline.cell_ns() : sums.width() * rows.grid.interval_ns);
   for (size_t i = 0; i < blocks.size(); ++i) {
     series.cells[i / step] += blocks[i];
     series.total += blocks[i];

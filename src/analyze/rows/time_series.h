@@ -11,9 +11,8 @@
 namespace gpuprof::analyze {
 
 struct TimeSeries {
-  uint64_t start_ns = 0;  // start of the first cell, since the start of the recording
-  uint64_t cell_ns = 0;   // length of a cell: one or several slices
-  uint64_t interval_ns = 0;
+  uint64_t start_ns = 0;      // start of the first cell, since the start of the recording
+  uint64_t cell_ns = 0;       // length of a cell: one or several slices; any length if the profile has all events
   std::vector<Weight> cells;  // from start_ns to the last nonzero cell; empty without data
   // For each cell, how much of its time was recorded. Empty if the profile does not say when it recorded.
   std::vector<uint64_t> recorded_ns;
@@ -25,8 +24,9 @@ struct TimeSeries {
   [[nodiscard]] uint64_t begin_ns(size_t cell) const { return start_ns + cell * cell_ns; }
 };
 
-// Makes up to `most_cells` cells of a round number of slices. Needs AggregateOptions::slices = `measure`. Uses samples
-// for `gpu` if there is nothing else. Fails if the slice length is unknown or the time exceeds 64 bits of ns.
+// Makes up to `most_cells` cells of a round length. Needs AggregateOptions::slices = `measure`. For `gpu`, uses the
+// events of a profile with --timeline, or samples if there is nothing else. Fails if the slice length is unknown or the
+// time exceeds 64 bits of ns.
 Result<TimeSeries> time_series(const Aggregate& rows, Measure measure, size_t most_cells);
 
 }  // namespace gpuprof::analyze

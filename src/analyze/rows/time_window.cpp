@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/exit_status.h"
+#include "base/saturating_add.h"
 #include "base/text/numbers.h"
 
 namespace gpuprof::analyze {
@@ -19,18 +20,18 @@ uint64_t product(uint64_t slices, uint64_t interval_ns) {
 
 }  // namespace
 
-SliceRange slices_of(const TimeWindow& window, uint64_t interval_ns) {
-  SliceRange slices{.first = window.from_ns / interval_ns};
+SliceRange slices_of(const TimeWindow& window, const profile::SliceGrid& grid) {
+  SliceRange slices{.first = grid.slice_at(window.from_ns)};
   if (window.has_end()) {
-    slices.last = (window.to_ns - 1) / interval_ns;
+    slices.last = grid.slice_at(window.to_ns - 1);
   }
   return slices;
 }
 
-TimeWindow window_of(const SliceRange& slices, uint64_t interval_ns) {
-  TimeWindow window{.from_ns = product(slices.first, interval_ns)};
+TimeWindow window_of(const SliceRange& slices, const profile::SliceGrid& grid) {
+  TimeWindow window{.from_ns = product(slices.first, grid.interval_ns)};
   if (slices.last != std::numeric_limits<uint64_t>::max()) {
-    window.to_ns = product(slices.last + 1, interval_ns);
+    window.to_ns = product(saturating_add(slices.last, grid.width(slices.last)), grid.interval_ns);
   }
   return window;
 }
@@ -80,6 +81,13 @@ std::string exact_seconds(uint64_t ns) {
     text += "." + digits.substr(0, digits.find_last_not_of('0') + 1);
   }
   return text + "s";
+}
+
+std::string slice_lengths(const profile::SliceGrid& grid) {
+  const std::string first = exact_seconds(grid.interval_ns);
+  return grid.has_long() ? first + ", from " + exact_seconds(product(grid.first_long, grid.interval_ns)) + " on " +
+                               exact_seconds(product(grid.long_width, grid.interval_ns))
+                         : first;
 }
 
 std::string window_options(const TimeWindow& window) {

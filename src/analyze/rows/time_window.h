@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "profile/records.h"
+#include "profile/slice_grid.h"
 
 namespace gpuprof::analyze {
 
@@ -29,11 +30,11 @@ struct SliceRange {
   [[nodiscard]] bool has(uint64_t slice) const { return first <= slice && slice <= last; }
 };
 
-// Returns the slices that overlap the window. `interval_ns` must not be 0, and the window must not be empty.
-SliceRange slices_of(const TimeWindow& window, uint64_t interval_ns);
+// Returns the slices that overlap the window. The grid must be known, and the window must not be empty.
+SliceRange slices_of(const TimeWindow& window, const profile::SliceGrid& grid);
 
 // Returns the time of the slices. For slices_of(window), the result contains that window.
-TimeWindow window_of(const SliceRange& slices, uint64_t interval_ns);
+TimeWindow window_of(const SliceRange& slices, const profile::SliceGrid& grid);
 
 // Returns the parts of recording windows that lie in `window`, for a recording that began at `start_ns`.
 std::vector<profile::Window> windows_in(const std::vector<profile::Window>& windows, const TimeWindow& window,
@@ -46,6 +47,9 @@ std::optional<Error> not_recorded(const std::vector<profile::Window>& windows, c
 
 // Returns a time as options accept it, such as "12.4s", without rounding.
 std::string exact_seconds(uint64_t ns);
+
+// Returns "0.1s", or "0.1s, from 60s on 1s".
+std::string slice_lengths(const profile::SliceGrid& grid);
 
 // Returns "--from 2s --to 3.5s", without --from 0s if the window has an end.
 std::string window_options(const TimeWindow& window);

@@ -61,7 +61,7 @@ RowOwner belongs_to(const R& r, const CompleteProfile& whole) {
       row.slice = r.slice;
     }
   } else if constexpr (requires { r.end_ns; }) {
-    if (whole.interval_ns() > 0) {
+    if (whole.has_grid()) {
       row.slice = whole.slice_of(r.end_ns);
     }
   }
@@ -127,9 +127,8 @@ Result<bool> CompleteProfile::take(const p::Record& record) {
 void CompleteProfile::take_meta(const p::Meta& meta) {
   if (meta.key == "start_ns") {
     start_ns_ = whole_number(meta.value).value_or(0);
-  } else if (meta.key == "interval_ns") {
-    interval_ns_ = whole_number(meta.value).value_or(0);
   }
+  grid_.take(meta.key, meta.value);
   lacks_gpu_work_ = lacks_gpu_work_ || meta.key == "sweep.late_ns";
   if (meta.key == kRecordingKey || meta.key == kRecordingPartKey) {
     recordings_.emplace_back(meta.key, meta.value);

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "profile/records.h"
+#include "profile/slice_grid.h"
 #include "profile/tables.h"
 
 namespace gpuprof::analyze {
@@ -39,9 +40,10 @@ class CompleteProfile {
   [[nodiscard]] bool lacks_gpu_work() const { return lacks_gpu_work_; }
 
   [[nodiscard]] uint64_t start_ns() const { return start_ns_; }
-  [[nodiscard]] uint64_t interval_ns() const { return interval_ns_; }  // 0 if unknown
-  // Returns the slice that contains the time. GPU rows use their end time. interval_ns() must not be 0.
-  [[nodiscard]] uint64_t slice_of(uint64_t ns) const { return ns <= start_ns_ ? 0 : (ns - start_ns_) / interval_ns_; }
+  [[nodiscard]] const profile::SliceGrid& grid() const { return grid_.grid(); }
+  [[nodiscard]] bool has_grid() const { return grid().interval_ns != 0; }
+  // Returns the slice that contains the time. GPU rows use their end time. Needs has_grid().
+  [[nodiscard]] uint64_t slice_of(uint64_t ns) const { return ns <= start_ns_ ? 0 : grid().slice_at(ns - start_ns_); }
 
  private:
   void take_meta(const profile::Meta& meta);
@@ -58,7 +60,7 @@ class CompleteProfile {
   uint64_t samples_ = 0;
   bool lacks_gpu_work_ = false;
   uint64_t start_ns_ = 0;
-  uint64_t interval_ns_ = 0;
+  profile::SliceGridReader grid_;
 };
 
 // The fields of a row that decide which subset it belongs to. nullopt: the row lacks the field. Ids are never 0.

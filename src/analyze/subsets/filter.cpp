@@ -52,7 +52,7 @@ Status Filter::take(const p::Record& record) {
 }
 
 Status Filter::take_row(const p::Record& row) {
-  if (conditions_.window && whole_.interval_ns() == 0 && !is_about_process(row)) {
+  if (conditions_.window && !whole_.has_grid() && !is_about_process(row)) {
     return Error{"cannot select a time window: the length of the time slices (META interval_ns) is missing",
                  "leave out --from and --to; profiles made by `gpuprof record` contain META interval_ns"};
   }
@@ -157,14 +157,14 @@ Filter::Answer Filter::ask_work(Aspect aspect, p::WorkId id) {
 }
 
 bool Filter::is_of_time(uint64_t slice) const {
-  return slices_of(*conditions_.window, whole_.interval_ns()).has(slice);
+  return slices_of(*conditions_.window, whole_.grid()).has(slice);
 }
 
 std::optional<TimeWindow> Filter::selected_window() const {
-  if (!conditions_.window || whole_.interval_ns() == 0) {
+  if (!conditions_.window || !whole_.has_grid()) {
     return std::nullopt;
   }
-  return window_of(slices_of(*conditions_.window, whole_.interval_ns()), whole_.interval_ns());
+  return window_of(slices_of(*conditions_.window, whole_.grid()), whole_.grid());
 }
 
 // Returns the recording's windows, cut to the time condition. Other conditions do not shorten windows.

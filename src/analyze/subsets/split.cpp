@@ -64,16 +64,17 @@ Status Split::take(const p::Record& record) {
   if (!*is_row) {
     return {};
   }
-  if (by_ == SplitBy::time && whole_.interval_ns() == 0) {
+  if (by_ == SplitBy::time && !whole_.has_grid()) {
     return Error{"cannot split the profile by time: the length of its time slices (META interval_ns) is missing",
                  "profiles made by `gpuprof record` contain it"};
   }
-  if (by_ == SplitBy::time && length_ns_ < whole_.interval_ns()) {
+  const RowOwner owner = owner_of(record, whole_);
+  const p::SliceGrid& grid = whole_.grid();
+  if (by_ == SplitBy::time && length_ns_ < p::Uint128{grid.interval_ns} * grid.width(owner.slice.value_or(0))) {
     return Error{"--by time=" + exact_seconds(length_ns_) + " is shorter than the profile's time slices of " +
-                     exact_seconds(whole_.interval_ns()),
+                     slice_lengths(grid),
                  "choose at least the slice length, or record with a shorter --interval", kExitUsage};
   }
-  const RowOwner owner = owner_of(record, whole_);
   const auto key = key_of(owner);
   if (const auto* coverage = std::get_if<p::Coverage>(&record); coverage != nullptr && is_scale(record) && !key) {
     uint64_t& sum = scales_[{coverage->process, std::string(coverage->what)}];
@@ -112,7 +113,7 @@ std::optional<uint64_t> Split::key_of(const RowOwner& row) const {
     return std::nullopt;
   }
   // The start of the slice is computed in 128 bits, because it may exceed 64 bits.
-  const p::Uint128 begin = p::Uint128{*row.slice} * whole_.interval_ns();
+  const p::Uint128 begin = p::Uint128{*row.slice} * whole_.grid().interval_ns;
   const p::Uint128 part = begin / length_ns_;
   return part > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(part);
 }

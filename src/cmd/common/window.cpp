@@ -43,7 +43,7 @@ void Window::explain(const analyze::Aggregate& rows) const {
   const analyze::TimeWindow selected_window = *rows.selected_window();
   const bool as_asked = selected_window.from_ns == window_.from_ns && selected_window.to_ns == window_.to_ns;
   log::info("only work that ended " + analyze::window_text(selected_window) +
-            (as_asked ? "" : ": the profile has time slices of " + analyze::exact_seconds(rows.interval_ns)));
+            (as_asked ? "" : ": the profile has time slices of " + analyze::slice_lengths(rows.grid)));
 }
 
 std::optional<Error> Window::not_recorded(const analyze::Aggregate& rows) const {

@@ -161,8 +161,9 @@ class Record final : public Command {
   }
 
   void declare_contents(CLI::App& app) {
-    add_duration_option(app, "--interval", options_.interval_ns, "length of a time slice of the profile (default: 1s)",
-                        10 * kMsNs, 86'400 * kRecordSecondNs);
+    add_duration_option(app, "--interval", options_.interval_ns,
+                        "length of a time slice (default: 100ms, after the first minute 1s)", 10 * kMsNs,
+                        86'400 * kRecordSecondNs);
     app.add_flag("--timeline", options_.timeline, "also store each event with its times; makes the profile larger");
     app.add_flag("--top", top_, "show a live view of the kernels and call paths with most GPU time");
     app.add_flag("--cpu{99}", options_.cpu_hz,
@@ -332,10 +333,10 @@ class Record final : public Command {
     if (recent.last_ns != 0 && recent.rotate_ns != 0) {
       return Error{"record: both --last and --rotate", "give one of them", kExitUsage};
     }
-    if (recent.last_ns != 0 && recent.last_ns < options_.interval_ns) {
+    if (recent.last_ns != 0 && recent.last_ns < options_.grid().interval_ns) {
       return Error{"record: --last is shorter than --interval", "files have complete slices of --interval", kExitUsage};
     }
-    if (recent.rotate_ns % options_.interval_ns != 0) {
+    if (recent.rotate_ns % options_.grid().interval_ns != 0) {
       return Error{"record: --rotate is not a multiple of --interval", "files have complete slices of --interval",
                    kExitUsage};
     }

@@ -227,10 +227,13 @@ class Writer {
                      const std::vector<std::vector<p::Duration::Bucket>>& durations) {
     for (size_t row = 0; row < durations.size(); ++row) {
       const auto work = work_ids_.find(index(walk_.rows().work(rows[row]).id));
+      // A bucket may reach beyond the longest duration, which is known exactly.
+      const uint64_t longest_ns = rows[row].max_ns == 0 ? UINT64_MAX : rows[row].max_ns;
       for (const p::Duration::Bucket& bucket : durations[row]) {
+        const uint64_t shortest_ns = std::max(p::DurationBuckets::low(bucket.bucket), rows[row].min_ns);
         if (work != work_ids_.end() && !durations_.number(work->second)
-                                            .number(p::DurationBuckets::low(bucket.bucket))
-                                            .number(p::DurationBuckets::high(bucket.bucket))
+                                            .number(std::min(shortest_ns, longest_ns))
+                                            .number(std::min(p::DurationBuckets::high(bucket.bucket), longest_ns))
                                             .number(bucket.count)
                                             .run()) {
           return false;

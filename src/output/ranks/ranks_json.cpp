@@ -87,7 +87,7 @@ void ranks_json(const RanksView& view, TextStream& stream) {
     object.number("schema_version", kRanksSchemaVersion);
     object.word("verdict", !verdict.inconclusive.empty() ? "inconclusive" : verdict.laggards.empty() ? "even" : "lag");
     object.text("text", verdict_line(view));
-    object.number("interval_ns", job.interval_ns());
+    object.number("interval_ns", job.grid().interval_ns);
     object.number("block_ns", job.block_ns());
     object.number("blocks", job.blocks());
     if (verdict.inconclusive.empty()) {

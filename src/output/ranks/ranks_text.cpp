@@ -289,7 +289,7 @@ void ranks_text(const RanksView& view, TextStream& out) {
   const analyze::Job& job = view.job;
   out.append(
       counted_text(job.ranks().size(), "rank") + ", " + duration_text(job.blocks() * job.block_ns()) +
-      " in slices of " + analyze::exact_seconds(job.interval_ns()) +
+      " in slices of " + analyze::slice_lengths(job.grid()) +
       (job.block_slices() > 1 ? ", compared " + std::to_string(job.block_slices()) + " at a time" : "") +
       (job.collectives() > 0 ? "; " + counted_text(job.collectives(), "collective") + "\n" : "; no collectives\n"));
   if (view.verdict.inconclusive.empty()) {

@@ -57,10 +57,15 @@ uint64_t number_after(std::string_view text, std::string_view word) {
 }
 
 // Returns the longest throttled time of nested cgroups: throttling of several of them at once counts once.
-uint64_t read_throttled(const std::vector<std::string>& files) {
+// `known` has the times that were already read in this round: the processes of a job share cgroups.
+uint64_t read_throttled(const std::vector<std::string>& files, std::map<std::string, uint64_t>& known) {
   uint64_t longest = 0;
   for (const std::string& file : files) {
-    longest = std::max(longest, throttled_ns(read_text(file, kMostBytes)));
+    const auto [time, is_new] = known.try_emplace(file);
+    if (is_new) {
+      time->second = throttled_ns(read_text(file, kMostBytes));
+    }
+    longest = std::max(longest, time->second);
   }
   return longest;
 }
@@ -292,6 +297,7 @@ void ThreadPolls::loop() {
     }
     std::vector<Result> results;
     std::map<uint32_t, Folders> listed;
+    std::map<std::string, uint64_t> throttled_times;  // keyed by file
     uint32_t pid = 0;
     uint64_t throttled = 0;
     for (auto& [id, folder] : folders) {
@@ -303,7 +309,7 @@ void ThreadPolls::loop() {
         if (is_new) {
           files->second = throttle_files(read_text("/proc/" + std::to_string(pid) + "/cgroup", kMostBytes));
         }
-        throttled = read_throttled(files->second);
+        throttled = read_throttled(files->second, throttled_times);
       }
       folder = folder.empty() ? find_thread(id, listed) : std::move(folder);
       const auto moment = moments.find(id);

@@ -33,7 +33,7 @@ ChannelOptions plan_channel(const SessionOptions& options, const StackSetup& sta
 }
 
 JoinOptions plan_join(const SessionOptions& options, const StackSetup& stacks, const backend::Backends& backends) {
-  return {.interval_ns = options.interval_ns,
+  return {.grid = options.grid(),
           .attach_pid = options.attach_pid,
           .stacks_wanted = stacks.any(),
           .stacks_from_sources = stacks.in_process,

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests `gpuprof record` of a mock driver program: the profile holds exactly what the program did."""
 
+import collections
 import json
 import os
 import re
@@ -209,6 +210,15 @@ class RecordCupti(rig.RuntimeTest):
         self.assertEqual(calls["cuModuleLoadData"][0], 21)
         self.assertEqual(calls["cuMemAlloc_v2"][0], did["host"]["alloc"]["count"], "only those outside of loads")
         self.assertNotIn("cuMemFree_v2", calls)
+
+    def test_a_wait_between_two_other_calls_is_recorded(self):
+        profile, _, _ = self.record_app("--launches", "10", "--modules", "20", MOCK_LOAD_ALLOCATES="2",
+                                        faults="nested_correlation")
+        waits = collections.Counter()
+        for work, numbers in profile.measured("HOST"):
+            waits[work.name] += numbers[0] if work.op == "sync" else 0
+        self.assertEqual(waits["cuCtxSynchronize"], 21)  # one in each load
+        self.assertEqual(self.calls(profile)["cuModuleLoadData"][0], 21)
 
     def test_another_subscriber_is_reported(self):
         profile, did, stderr = self.record_app(faults="subscriber_conflict")

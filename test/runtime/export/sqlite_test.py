@@ -99,15 +99,15 @@ class SqliteTest(rig.RuntimeTest):
     def test_the_queries_cover_durations(self):
         with self.database(os.path.join(GOLDEN, "durations.txt")) as database:
             answer = database.execute(queries()[11]).fetchall()
-        self.assertEqual(sorted(answer), [("not_all_known", 5, 10111, 10111, 10111),
-                                          ("sometimes_slow", 1000, 10111, 10111, 1_007_615),
-                                          ("steady", 100, 10111, 10111, 10111)])
+        self.assertEqual(sorted(answer), [("not_all_known", 5, 10000, 10000, 10000),
+                                          ("sometimes_slow", 1000, 10000, 10000, 1_000_000),
+                                          ("steady", 100, 10000, 10000, 10000)])
 
     def test_the_queries_cover_calls_and_cpu_samples(self):
         with self.database(os.path.join(GOLDEN, "durations.txt")) as database:
             answers = {number: database.execute(query).fetchall() for number, query in queries().items()}
         self.assertEqual(answers[12], [("clBuildProgram", 3, 120_000_000, 40_000_000, 10_092_543, 100_000_000),
-                                       ("clCreateBuffer", 7, 7000, 1000, 1007, 1000)])
+                                       ("clCreateBuffer", 7, 7000, 1000, 1000, 1000)])
         self.assertEqual(answers[13], [("clBuildProgram", None, 120_000_000, 3), ("clCreateBuffer", None, 7000, 7)])
         self.assertEqual(answers[15], [("clFinish", None, 50_000, 1)])
         path = os.path.join(self.folder, "cpu.txt")

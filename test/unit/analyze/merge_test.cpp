@@ -113,6 +113,31 @@ TEST_CASE("times and slices are converted to the clock of the profile that start
   CHECK(both.result.complete);
 }
 
+TEST_CASE("a merged profile has long slices from the first one of all its inputs on") {
+  const auto input = [](const char* host, const char* unix_ns, const std::string& rows) {
+    return std::string("GPUPROF;3.5\nMETA;host;") + host + "\nMETA;start_unix_ns;" + unix_ns +
+           "\nMETA;start_ns;0\nMETA;long_from_ns;600\nMETA;long_interval_ns;100\nMETA;interval_ns;10\n"
+           "WORK;1;0;0;0;0;0;0;0;0;0;kernel;0;0\n" +
+           rows + "END;1;3;3;3;0;0;0\n";
+  };
+  const auto gpu = [](int slice) { return "GPU;" + std::to_string(slice) + ";1;1;1;1;1;1;0;0\n"; };
+  const Merged both = merged({input("b", "10070", gpu(40) + gpu(52) + gpu(53) + gpu(60) + gpu(70)),
+                              input("a", "10000", gpu(58) + gpu(60) + gpu(70))});
+  CHECK(has_line(both.text, "META;long_from_ns;600"));
+  CHECK(has_line(both.text, "META;long_interval_ns;100"));
+  CHECK(has_line(both.text, "META;interval_ns;10"));
+  std::vector<int> slices;
+  for (size_t at = both.text.find("\nGPU;"); at != std::string::npos; at = both.text.find("\nGPU;", at + 1)) {
+    slices.push_back(std::stoi(both.text.substr(at + 5)));
+  }
+  // Input b starts 7 short slices later. Slice 53 of it begins the long slice 60 of the result. Its own long slice 60
+  // begins at 67 and ends at 77, so most of it is in slice 70.
+  CHECK(slices == std::vector<int>{47, 59, 60, 70, 80, 58, 60, 70});
+  CHECK(merge_error({input("a", "1", ""), header("b", "1", "1", "20")}) ==
+        "cannot merge p.txt and p.txt: their time slices last 0.00000001s, from 0.0000006s on 0.0000001s and "
+        "0.00000002s");
+}
+
 TEST_CASE("equal definitions become one, but equal devices of two hosts stay two") {
   const std::string rest = "STRING;5;x\nDEVICE;3;0;0;5;0\nEND;1;0;0;0;0;0;0\n";
   const Merged both = merged({header("a", "1", "1") + rest, header("b", "1", "1") + rest});
@@ -221,7 +246,7 @@ TEST_CASE("older recordings are known by their start and host") {
 
 TEST_CASE("profiles that cannot be merged are rejected") {
   CHECK(merge_error({header("a", "1", "1", "5"), header("b", "1", "1", "6")}) ==
-        "cannot merge p.txt and p.txt: their time slices last 5 ns and 6 ns");
+        "cannot merge p.txt and p.txt: their time slices last 0.000000005s and 0.000000006s");
   CHECK(merge_error({"GPUPROF;3.0\nUSTACK;1;4\n"}) == "p.txt:2: FRAME 4 is not defined");
   CHECK(merge_error({"GPUPROF;3.0\nSTRING;1;a\nSTRING;1;b\n"}) ==
         "p.txt:3: STRING 1 is already defined, with another value");

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <random>
 #include <string>
 #include <variant>
 
+#include "analyze/ranks/cpu_cause.h"
 #include "analyze/ranks/job.h"
 #include "analyze/ranks/verdict.h"
 #include "catch.h"
@@ -131,6 +133,92 @@ struct Judged {
 };
 
 }  // namespace
+
+TEST_CASE("ranks: blocks consist of complete long slices once the job has one") {
+  Job job(
+      {.collective = std::move(Pattern::compile("pattern", "all_reduce").value()), .by = RankBy::rank, .stacks = {}});
+  const auto take = [&job](const std::string& text) {
+    auto reader = profile::Reader::open_text("GPUPROF;3.5\n" + text, "p.txt");
+    REQUIRE(reader);
+    for (auto next = reader->next(); next && next->has_value(); next = reader->next()) {
+      REQUIRE(job.take(**next));
+    }
+  };
+  std::string text =
+      "META;long_from_ns;1000\nMETA;long_interval_ns;500\nMETA;interval_ns;100\nSTRING;1;0\nSTRING;2;gemm\n"
+      "PROCESS;1;7;1;0;0;0;1;0\nWORK;1;1;7;0;0;0;0;0;0;0;kernel;2;0\n";
+  for (const uint64_t slice : {3, 4, 5, 9, 10, 15, 20}) {
+    text += "GPU;" + std::to_string(slice) + ";1;1;" + std::to_string(slice) + ";1;100;1;0;0\n";
+  }
+  take(text);
+  job.finish();
+  REQUIRE(job.blocks() == 5);
+  CHECK(job.begin_slice(0) == 0);
+  CHECK(job.block_ns() == 500);
+  std::vector<uint64_t> busy;
+  for (const RankCell& cell : job.ranks()[0].cells) {
+    busy.push_back(cell.busy);
+  }
+  CHECK(busy == std::vector<uint64_t>{3 + 4, 5 + 9, 10, 15, 20});
+}
+
+TEST_CASE("ranks: blocks are joined if a job has too many sums") {
+  std::map<size_t, uint64_t> blocks;
+  for (const size_t most_sums : {size_t{1000}, size_t{30}}) {
+    Job job({.collective = std::move(Pattern::compile("pattern", "all_reduce").value()),
+             .by = RankBy::rank,
+             .stacks = {},
+             .most_sums = most_sums});
+    std::string text =
+        "GPUPROF;3.5\nMETA;interval_ns;100\nSTRING;1;0\nSTRING;2;gemm\nPROCESS;1;7;1;0;0;0;1;0\n"
+        "WORK;1;1;7;0;0;0;0;0;0;0;kernel;2;0\n";
+    for (uint64_t slice = 0; slice < 60; ++slice) {
+      text += "GPU;" + std::to_string(slice) + ";1;1;9;9;9;81;0;0\n";
+    }
+    auto reader = profile::Reader::open_text(text, "p.txt");
+    REQUIRE(reader);
+    for (auto next = reader->next(); next && next->has_value(); next = reader->next()) {
+      REQUIRE(job.take(**next));
+    }
+    job.finish();
+    blocks[most_sums] = job.blocks();
+    CHECK(job.ranks()[0].total.busy == 60 * 9);
+    const auto sums = job.sums(0, job.blocks());
+    REQUIRE(sums.size() == 1);
+    CHECK(sums[0].at(0).ns == 60 * 9);
+  }
+  CHECK(blocks == std::map<size_t, uint64_t>{{1000, 60}, {30, 15}});
+}
+
+TEST_CASE("ranks: a late rank's function is found below any number of frames") {
+  Job job(
+      {.collective = std::move(Pattern::compile("pattern", "all_reduce").value()), .by = RankBy::rank, .stacks = {}});
+  std::string text =
+      "GPUPROF;3.5\nMETA;interval_ns;100\nSTRING;1;0\nSTRING;2;1\nSTRING;3;recurse\nSTRING;4;fetch\nSTRING;5;app\n"
+      "PROCESS;1;7;1;0;0;0;1;0\nPROCESS;2;8;1;0;0;0;2;0\nFRAME;1;native;3;0;0;5;0;0x1\nFRAME;2;native;4;0;0;5;0;0x2\n"
+      "USTACK;1";
+  for (int depth = 0; depth < 60'000; ++depth) {
+    text += ";1";
+  }
+  text +=
+      ";2\nWORK;1;1;7;0;1;0;0;0;0;0;cpu;0;0\nWORK;2;2;8;0;1;0;0;0;0;0;cpu;0;0\n"
+      "HOST;0;1;1;90;90;90;0\nHOST;0;2;1;10;10;10;0\n";
+  auto reader = profile::Reader::open_text(text, "p.txt");
+  REQUIRE(reader);
+  for (auto next = reader->next();; next = reader->next()) {
+    REQUIRE(next);
+    if (!next->has_value()) {
+      break;
+    }
+    REQUIRE(job.take(**next));
+  }
+  job.finish();
+  const auto causes = cpu_causes(job, 0, 0, 0);
+  REQUIRE(causes.size() == 1);
+  CHECK(causes[0].function == "fetch");
+  CHECK(causes[0].ns == 90);
+  CHECK(causes[0].others_ns == 10);
+}
 
 TEST_CASE("ranks: the idle time of ranks that share a device in one recording is unknown") {
   Model model;

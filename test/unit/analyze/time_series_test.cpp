@@ -94,7 +94,7 @@ TEST_CASE("the sums over time of many processes need no more memory than those o
 
 TEST_CASE("a window consists of all slices that overlap it") {
   const auto slices = [](uint64_t from_ns, uint64_t to_ns) {
-    const SliceRange range = slices_of({.from_ns = from_ns, .to_ns = to_ns}, 10);
+    const SliceRange range = slices_of({.from_ns = from_ns, .to_ns = to_ns}, {.interval_ns = 10});
     return std::pair(range.first, range.last);
   };
   CHECK(slices(0, 10) == std::pair<uint64_t, uint64_t>(0, 0));
@@ -102,12 +102,80 @@ TEST_CASE("a window consists of all slices that overlap it") {
   CHECK(slices(9, 10) == std::pair<uint64_t, uint64_t>(0, 0));
   CHECK(slices(10, 30) == std::pair<uint64_t, uint64_t>(1, 2));
   CHECK(slices(25, UINT64_MAX) == std::pair<uint64_t, uint64_t>(2, UINT64_MAX));
-  const TimeWindow window = window_of({.first = 1, .last = 2}, 10);
+  const TimeWindow window = window_of({.first = 1, .last = 2}, {.interval_ns = 10});
   CHECK(window.from_ns == 10);
   CHECK(window.to_ns == 30);
-  CHECK(window_of({.first = 3}, 10).to_ns == UINT64_MAX);
-  CHECK(window_of({.first = 3, .last = UINT64_MAX / 2}, 10).to_ns ==
+  CHECK(window_of({.first = 3}, {.interval_ns = 10}).to_ns == UINT64_MAX);
+  CHECK(window_of({.first = 3, .last = UINT64_MAX / 2}, {.interval_ns = 10}).to_ns ==
         UINT64_MAX);  // a time that exceeds 64 bits means an open end
+}
+
+TEST_CASE("cells have the length of short slices, or of long ones once there is a long slice") {
+  const std::string head =
+      kHead + "META;start_ns;0\nMETA;long_from_ns;1000\nMETA;long_interval_ns;500\nMETA;interval_ns;100\n";
+  const auto gpu = [](int slice, int ns) {
+    return "GPU;" + std::to_string(slice) + ";1;1;" + std::to_string(ns) + ";1;" + std::to_string(ns) + ";1;0;0\n";
+  };
+  const std::string brief = head + gpu(0, 1) + gpu(3, 2) + gpu(9, 4);
+  CHECK(cells_of(brief, Measure::gpu, &Weight::ns) == Cells{1, 0, 0, 2, 0, 0, 0, 0, 0, 4});
+  CHECK(cells_of(brief + gpu(15, 8) + gpu(4, 16), Measure::gpu, &Weight::ns) == Cells{1 + 2 + 16, 4, 0, 8});
+  const auto selected = [&](uint64_t from_ns, uint64_t to_ns) {
+    auto rows = read(brief + gpu(10, 8) + gpu(15, 16),
+                     {.slices = Measure::gpu, .window = TimeWindow{.from_ns = from_ns, .to_ns = to_ns}});
+    REQUIRE(rows);
+    return std::move(rows).value();
+  };
+  // A short slice in the middle of long ones is one of them.
+  Aggregate rows = selected(1200, 1300);
+  CHECK(rows.total.ns == 8);
+  CHECK(rows.selected_window()->from_ns == 1000);
+  CHECK(rows.selected_window()->to_ns == 1500);
+  CHECK(slice_lengths(rows.grid) == "0.0000001s, from 0.000001s on 0.0000005s");
+  // The first cell begins with a long slice's length, though only a part of it is selected.
+  rows = selected(300, 1600);
+  const auto series = time_series(rows, Measure::gpu, 100);
+  REQUIRE(series);
+  CHECK(series->start_ns == 0);
+  CHECK(series->cell_ns == 500);
+  REQUIRE(series->cells.size() == 4);
+  CHECK(series->cells[0].ns == 2);
+  CHECK(series->cells[1].ns == 4);
+  CHECK(series->cells[3].ns == 16);
+}
+
+TEST_CASE("with all events of the GPU work, a cell has any length, and the time for which work ran in it") {
+  const std::string head = kHead + "META;start_ns;1000000\n" + kInterval + "GPU;0;1;2;2400;400;2000;4160000;0;8\n";
+  const std::string one = "EVENT;1;1;1000500;1002500;0;0;0\n";
+  const std::string all = head + one + "EVENT;1;2;1003000;1003400;0;0;8\nEVENT;4;3;1000000;1009000;0;0;0\n";
+  CHECK(cells_of(all, Measure::gpu, &Weight::ns) == Cells{500, 1000, 500, 400});
+  CHECK(cells_of(all, Measure::gpu, &Weight::count) == Cells{0, 0, 1, 1});
+  CHECK(cells_of(all, Measure::gpu, &Weight::bytes) == Cells{0, 0, 0, 8});
+  CHECK(cells_of(all, Measure::gpu, &Weight::ns, 2) == Cells{1500, 900});
+  CHECK(cells_of(head + one, Measure::gpu, &Weight::ns) == Cells{2400});  // an event is missing
+  TimelineSums sums;
+  sums.set_window({.from_ns = 1500, .to_ns = 3300});
+  sums.add(500, 2400, 0);
+  sums.add(3000, 3400, 8);
+  CHECK(sums.cells().size() == 2);
+  CHECK(sums.cells()[0].ns == 900);
+  CHECK(sums.cells()[0].count == 1);
+  CHECK(sums.cells()[1].ns == 300);
+  CHECK(sums.cells()[1].count == 0);  // it ended after the window
+}
+
+TEST_CASE("cells of a long timeline become longer, and keep their time") {
+  TimelineSums sums;
+  sums.add(100, 1'000'000'000'000, 0);
+  sums.add(999'999'999'000, 1'000'000'000'000, 0);
+  sums.add(0, UINT64_MAX, 0);  // does not fit
+  uint64_t ns = 0;
+  for (const Weight& cell : sums.cells()) {
+    ns += cell.ns;
+    CHECK(cell.ns <= 3 * sums.cell_ns());
+  }
+  CHECK(sums.cells().size() <= TimelineSums::kCells);
+  CHECK(ns == sums.total().ns);
+  CHECK(sums.total().count == 2);
 }
 
 TEST_CASE("a time as an option value is exact") {

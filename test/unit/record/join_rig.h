@@ -34,7 +34,7 @@ struct Rig {
   static record::JoinOptions with_defaults(record::JoinOptions options) {
     fake_now_ns = 1'000'000;
     options.start_ns = 1000;
-    options.interval_ns = 1'000'000;
+    options.grid = {.interval_ns = 1'000'000};
     options.counted_functions = {"f"};
     options.clock = fake_clock;
     return options;

@@ -23,7 +23,7 @@ struct JoinContext {
 
   [[nodiscard]] MemoryBudget& memory() const { return *options.memory; }
   [[nodiscard]] uint64_t slice_of(uint64_t ns) const {
-    return ns <= options.start_ns ? 0 : (ns - options.start_ns) / options.interval_ns;
+    return ns <= options.start_ns ? 0 : options.grid.slice_at(ns - options.start_ns);
   }
   // Limits the time of a call to now + 1 s. Targets write these times, and a launch in the future would never expire.
   [[nodiscard]] uint64_t clamped_call_time(uint64_t call_ns) const {

@@ -9,6 +9,7 @@
 
 #include "backend/sampling_options.h"
 #include "base/clock.h"
+#include "profile/slice_grid.h"
 #include "record/memory_budget.h"
 #include "record/process/code/code_reader.h"
 #include "record/process/profiler_libraries.h"
@@ -18,7 +19,7 @@ namespace gpuprof::record {
 
 struct JoinOptions {
   uint64_t start_ns = 0;  // start of the session and of slice 0 (CLOCK_MONOTONIC)
-  uint64_t interval_ns = 1'000'000'000;
+  profile::SliceGrid grid{.interval_ns = 1'000'000'000};
   // Names of the functions that are counted. on_counted_launch() gets an index into this list.
   std::vector<std::string> counted_functions;
   // The process of record -p, which is recorded even without a source; 0: a command is recorded.

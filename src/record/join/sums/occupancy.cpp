@@ -170,6 +170,15 @@ void Occupancy::advance(uint64_t watermark) {
   for (auto& [device, state] : devices_) {
     sweep(device, state, watermark);
   }
+  std::erase_if(ended_, [&](const auto& ended) {
+    if (ended.first > watermark) {
+      return false;
+    }
+    for (auto& [device, state] : devices_) {
+      state.sampled.forget(ended.second);
+    }
+    return true;
+  });
 }
 
 uint64_t Occupancy::take_longest_gap(uint64_t watermark) {
@@ -230,7 +239,7 @@ void Occupancy::sweep(Device device, DeviceState& state, uint64_t until) {
   state.pending.erase(state.pending.begin(), rest);
   run_until(state, until);
   if (!state.sampled.empty() && slice(until) > state.sampled.first_slice()) {
-    settle(device, state.sampled, (slice(until) - state.sampled.first_slice()) * interval_ns_ > kLongestHoldNs);
+    settle(device, state.sampled, (slice(until) - state.sampled.first_slice()) * grid_.interval_ns > kLongestHoldNs);
   }
 }
 
@@ -263,12 +272,13 @@ void Occupancy::flush(Running& work, uint64_t slice) {
 }
 
 uint64_t Occupancy::end_of_slice(uint64_t at, uint64_t until) const {
-  const uint64_t left = at < start_ns_ ? start_ns_ - at : interval_ns_ - (at - start_ns_) % interval_ns_;
+  const uint64_t in = slice(at);
+  const uint64_t left = at < start_ns_ ? start_ns_ - at : begin_ns(in + grid_.width(in)) - at;
   if (until - at <= left) {
     return until;
   }
   const uint64_t ns = windows_.recorded(at, until);
-  return ns == 0 || ns / interval_ns_ > kMostSlices ? until : at + left;
+  return ns == 0 || ns / grid_.interval_ns > kMostSlices ? until : at + left;
 }
 
 void Occupancy::charge_running(DeviceState& state, uint64_t until) {
@@ -470,8 +480,7 @@ SampledIdle::Totals Occupancy::sampled() const {
 
 uint64_t Occupancy::idle_known_until(uint64_t watermark) const {
   for (const auto& [device, state] : devices_) {
-    watermark =
-        state.sampled.empty() ? watermark : std::min(watermark, start_ns_ + state.sampled.first_slice() * interval_ns_);
+    watermark = state.sampled.empty() ? watermark : std::min(watermark, begin_ns(state.sampled.first_slice()));
   }
   return watermark;
 }

@@ -16,10 +16,12 @@
 #include <map>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/recent_map.h"
+#include "profile/slice_grid.h"
 #include "record/join/context/windows.h"
 #include "record/join/sums/sampled_idle.h"
 
@@ -27,15 +29,15 @@ namespace gpuprof::record {
 
 class Occupancy {
  public:
-  // The caller chooses the ids. Times are CLOCK_MONOTONIC in ns. Slices start at `start_ns` and are `interval_ns` long.
+  // The caller chooses the ids. Times are CLOCK_MONOTONIC in ns. The first slice starts at `start_ns`.
   using Work = uint32_t;  // 0: no work
   using Device = uint32_t;
   using Thread = uint64_t;  // 0: unknown
 
   // `windows` must outlive this object. Gaps with less recorded time than `sampled_gap_ns` are short: in them, only the
   // moments of samples and polls count, not the time that these stand for.
-  Occupancy(const Windows& windows, uint64_t start_ns, uint64_t interval_ns, uint64_t sampled_gap_ns = 0)
-      : windows_(windows), start_ns_(start_ns), interval_ns_(interval_ns), sampled_gap_ns_(sampled_gap_ns) {}
+  Occupancy(const Windows& windows, uint64_t start_ns, const profile::SliceGrid& grid, uint64_t sampled_gap_ns = 0)
+      : windows_(windows), start_ns_(start_ns), grid_(grid), sampled_gap_ns_(sampled_gap_ns) {}
 
   // What a thread did, in the order in which it explains idle time. Where intervals overlap, the first kind counts:
   // calls that do not wait for the device, computing, calls that wait for the device, other times.
@@ -62,6 +64,9 @@ class Occupancy {
   void set_exact(Thread thread, Work on_cpu, uint64_t since);
   // Intervals before `until` may be missing, whatever set_exact() said.
   void lose_exact(uint64_t until);
+
+  // The process of these causes has ended: polls of it explain no idle time after `at`.
+  void ended(uint64_t at, std::unordered_set<Work> causes) { ended_.emplace_back(at, std::move(causes)); }
 
   // Sweeps up to `watermark`. If work that starts before `watermark` is added later, its time counts as late.
   void advance(uint64_t watermark);
@@ -174,17 +179,19 @@ class Occupancy {
   template <typename Use>
   void for_each_slice(uint64_t begin, uint64_t end, Use use) const;
   void add_idle(Device device, Work work, uint64_t begin, uint64_t end);
-  [[nodiscard]] uint64_t slice(uint64_t at) const { return at <= start_ns_ ? 0 : (at - start_ns_) / interval_ns_; }
+  [[nodiscard]] uint64_t slice(uint64_t at) const { return at <= start_ns_ ? 0 : grid_.slice_at(at - start_ns_); }
+  [[nodiscard]] uint64_t begin_ns(uint64_t slice) const { return start_ns_ + slice * grid_.interval_ns; }
 
   const Windows& windows_;
   uint64_t start_ns_;
-  uint64_t interval_ns_;
+  profile::SliceGrid grid_;
   uint64_t sampled_gap_ns_;
   RecentMap<std::unordered_map<Device, DeviceState>> devices_;
   std::unordered_map<Thread, Lane> blocked_;
   size_t blocked_calls_ = 0;
   std::unordered_map<SliceWork, Share, SliceWorkHash> shares_;
   std::unordered_map<SliceWork, uint64_t, SliceWorkHash> idle_;
+  std::vector<std::pair<uint64_t, std::unordered_set<Work>>> ended_;  // not yet swept
   uint64_t late_ns_ = 0;
   uint64_t longest_gap_ns_ = 0;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <unordered_set>
 
 #include "record/join/sums/bounded_sum.h"
 #include "wire/wire.h"
@@ -55,8 +56,7 @@ uint64_t thread_key(uint32_t pid, uint32_t tid) {
 
 Rows::Rows(JoinContext& join, const Windows& windows)
     : join_(join),
-      occupancy_(windows, join.options.start_ns, join.options.interval_ns, sampled_gap_ns(join.options.cpu_period_ns)) {
-}
+      occupancy_(windows, join.options.start_ns, join.options.grid, sampled_gap_ns(join.options.cpu_period_ns)) {}
 
 bool Rows::admit(const WorkEvent& event) {
   Sums& sums = event.site.is_host ? host_ : gpu_;
@@ -67,6 +67,19 @@ bool Rows::admit(const WorkEvent& event) {
 
 profile::WorkId Rows::intern(WorkKey& key) {
   return works_[key.process].intern(key, next_work_, new_works_, join_.memory());
+}
+
+void Rows::end_image(profile::ProcessId image) {
+  if (const WorkSet* const ended = works_.find(image); ended != nullptr && join_.options.cpu_period_ns != 0) {
+    std::unordered_set<Occupancy::Work> causes;
+    ended->for_each([&causes](const WorkKey& key, profile::WorkId work) {
+      if (profile::is_thread_time(key.op)) {
+        causes.insert(profile::index(work));
+      }
+    });
+    occupancy_.ended(join_.now_ns, std::move(causes));
+  }
+  works_.erase(image);
 }
 
 // Above the memory budget, new rows get the slice in which the batch began. Otherwise a target could create rows by

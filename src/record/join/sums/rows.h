@@ -45,7 +45,7 @@ class Rows {
   uint64_t take_longest_gap() { return occupancy_.take_longest_gap(swept_ns_); }
   // Ends the recording. Add all work before this call.
   void finish();
-  void end_image(profile::ProcessId image) { works_.erase(image); }
+  void end_image(profile::ProcessId image);
 
   void take_new(Batch& batch);
   [[nodiscard]] size_t waiting() const { return rows_.size() + latencies_.size() + events_.size(); }

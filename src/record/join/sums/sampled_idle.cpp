@@ -59,6 +59,16 @@ void SampledIdle::Counts::halve() {
   moments /= 2;
 }
 
+// Leaves out the same part of the waits and of the time as of the polls.
+void SampledIdle::Counts::forget(const std::unordered_set<Work>& causes) {
+  const uint64_t all = polls();
+  for (std::map<Work, uint64_t>* const counts : {&blocked, &runnable, &samples}) {
+    std::erase_if(*counts, [&causes](const auto& entry) { return causes.contains(entry.first); });
+  }
+  waited_ns = part_of(waited_ns, polls(), all);
+  time_ns = part_of(time_ns, polls(), all);
+}
+
 uint64_t SampledIdle::Counts::polls() const {
   return sum(blocked) + sum(runnable);
 }
@@ -116,6 +126,10 @@ std::map<SampledIdle::Work, uint64_t> SampledIdle::shares_of(const Counts& count
   }
   shares[kNoWork] += sampled_ns == 0 ? runnable_ns - waited_ns : 0;
   return shares;
+}
+
+void SampledIdle::forget(const std::unordered_set<Work>& causes) {
+  before_.forget(causes);
 }
 
 void SampledIdle::settle(bool at_once, const Emit& emit) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <unordered_set>
 #include <utility>
 
 #include "base/proportional_split.h"
@@ -40,6 +41,9 @@ class SampledIdle {
   using Emit = std::function<void(uint64_t slice, Work work, uint64_t ns)>;
   void settle(bool at_once, const Emit& emit);
 
+  // Polls that found these causes explain no later time: their process has ended.
+  void forget(const std::unordered_set<Work>& causes);
+
   [[nodiscard]] bool empty() const { return time_.empty(); }
   [[nodiscard]] uint64_t first_slice() const { return time_.begin()->first.first; }  // only if not empty
 
@@ -63,6 +67,7 @@ class SampledIdle {
     [[nodiscard]] bool are_exact() const { return on_cpu_ns != 0; }
     // Returns the number of polls, or of samples if there are no polls.
     [[nodiscard]] uint64_t evidence() const { return are_exact() ? moments : polls(); }
+    void forget(const std::unordered_set<Work>& causes);
     [[nodiscard]] uint64_t polls() const;
     [[nodiscard]] uint64_t runnable_ns() const;
     [[nodiscard]] uint64_t cpu_ns() const;

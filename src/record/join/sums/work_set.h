@@ -26,6 +26,13 @@ class WorkSet {
   // the stacks of `key`, so that works with different stacks become one work.
   profile::WorkId intern(WorkKey& key, uint32_t& next_id, std::vector<NewWork>& made, MemoryBudget& memory);
 
+  template <typename Use>
+  void for_each(Use use) const {
+    for (const auto& [key, id] : works_) {
+      use(key, id);
+    }
+  }
+
  private:
   struct Hash {
     size_t operator()(const WorkKey& key) const;

@@ -90,7 +90,13 @@ void add_session_meta(Correlator& correlator, const SessionOptions& options, con
   correlator.add_meta("kernel", std::string(kernel.sysname) + " " + kernel.release + " " + kernel.machine);
   correlator.add_meta("start_ns", std::to_string(facts.start_ns));
   correlator.add_meta("start_unix_ns", std::to_string(unix_ns()));
-  correlator.add_meta("interval_ns", std::to_string(options.interval_ns));
+  using Grid = profile::SliceGridReader;
+  const profile::SliceGrid grid = options.grid();
+  if (grid.has_long()) {
+    correlator.add_meta(std::string(Grid::kLongFrom), std::to_string(grid.first_long * grid.interval_ns));
+    correlator.add_meta(std::string(Grid::kLongInterval), std::to_string(grid.long_width * grid.interval_ns));
+  }
+  correlator.add_meta(std::string(Grid::kInterval), std::to_string(grid.interval_ns));
   correlator.add_meta("stack_engine", std::string(facts.stack_engine));
   correlator.add_meta("stack_engine_reason", facts.stack_engine_reason);
   if (options.attach_pid != 0) {

@@ -3,11 +3,13 @@
 //
 //   opencl_calls [--all-devices]     use a context of all devices of the platform
 //   opencl_calls --build N           only build a program of N kernels, and run one of them
+//   opencl_calls --jump              only build programs; callbacks leave some of these calls by a jump
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 
 #include <algorithm>
+#include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -414,6 +416,39 @@ __attribute__((noinline)) void build(World& world, int kernels) {
   check(clFinish(world.queue), "clFinish");
 }
 
+jmp_buf leave;
+void CL_CALLBACK jump(cl_program /*program*/, void* /*data*/) {
+  longjmp(leave, 1);
+}
+
+__attribute__((noinline)) void build_one(World& world, void(CL_CALLBACK* when_built)(cl_program, void*)) {
+  const char* text = "kernel void k(global int* data) { data[0] = 1; }";
+  cl_int status = CL_SUCCESS;
+  cl_program program = clCreateProgramWithSource(world.context, 1, &text, nullptr, &status);
+  check(status, "clCreateProgramWithSource");
+  check(clBuildProgram(program, 0, nullptr, "", when_built, nullptr), "clBuildProgram");
+}
+
+__attribute__((noinline)) void build_deeper(World& world) {
+  volatile char stack[16'384];
+  std::fill(std::begin(stack), std::end(stack), '\1');
+  build_one(world, nullptr);
+  stack[0] = 2;
+}
+
+// After a jump out of a call, calls with a higher, the same and a lower frame follow.
+__attribute__((noinline)) void jump_out(World& world) {
+  static volatile int round = 0;
+  for (round = 0; round < 3; round = round + 1) {
+    if (setjmp(leave) == 0) {
+      build_one(world, jump);
+      std::exit(77);  // the driver does not call back on this thread
+    }
+    round == 0 ? build_deeper(world) : build_one(world, nullptr);
+    ++expected["built"];
+  }
+}
+
 void print_expected() {
   for (const auto& [key, number] : expected) {
     std::printf("expect %s=%ld\n", key.c_str(), number);
@@ -428,6 +463,12 @@ int main(int argc, char** argv) {
   world.data = make_buffer(world, kBytes);
   if (argc > 2 && std::strcmp(argv[1], "--build") == 0) {
     build(world, std::atoi(argv[2]));
+    print_expected();
+    return 0;
+  }
+  if (argc > 1 && std::strcmp(argv[1], "--jump") == 0) {
+    expected["built"] = 1;
+    jump_out(world);
     print_expected();
     return 0;
   }

@@ -108,7 +108,14 @@ TEST_CASE("waits, blocking copies and allocations are recorded, each with its ow
   for (const gpuprof_launch& launch : source.launch_records) {
     CHECK(stacks.insert(launch.correlation).second);
   }
-  std::set<uint64_t> seen;
+  // Allocated and freed memory has the stack of the call that is reported with its duration.
+  std::set<std::pair<uint64_t, bool>> seen;
+  std::set<uint64_t> of_calls;
+  for (const gpuprof_host_op& op : source.host_ops) {
+    if (op.op == GPUPROF_HOST_CALL) {
+      of_calls.insert(op.correlation);
+    }
+  }
   std::set<std::string> failed;
   for (const gpuprof_host_op& op : source.host_ops) {
     if (op.op == GPUPROF_HOST_FAILED) {
@@ -118,7 +125,13 @@ TEST_CASE("waits, blocking copies and allocations are recorded, each with its ow
     }
     CHECK((op.correlation & GPUPROF_CORRELATION_HOST) != 0);
     CHECK(stacks.count(op.correlation) == 1);
-    CHECK(seen.insert(op.correlation).second);
+    CHECK(seen.emplace(op.correlation, op.op == GPUPROF_HOST_CALL).second);
+    const std::string& function = source.names.at(op.name_id);
+    if ((op.op == GPUPROF_HOST_ALLOC || op.op == GPUPROF_HOST_FREE) && function != "clReleaseMemObject" &&
+        function != "clEnqueueSVMFree") {
+      INFO(function);
+      CHECK(of_calls.count(op.correlation) == 1);
+    }
     CHECK(op.tid == static_cast<uint32_t>(source.pid));
     CHECK(op.end_ns >= op.start_ns);
     const bool is_timed = op.op == GPUPROF_HOST_SYNC || op.op == GPUPROF_HOST_CALL;
@@ -131,6 +144,14 @@ TEST_CASE("waits, blocking copies and allocations are recorded, each with its ow
                                         "clFinish: CL_INVALID_COMMAND_QUEUE (-36)", "clSVMAlloc: failed",
                                         "clWaitForEvents: CL_INVALID_VALUE (-30)",
                                         "clWaitForEvents: CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST (-14)"});
+}
+
+TEST_CASE("a call that a callback leaves by a jump does not hide the calls after it") {
+  const Run run = run_calls(0, {"--jump"});
+  const Source& source = run.sources[0];
+  CHECK(std::count_if(source.host_ops.begin(), source.host_ops.end(), [&](const gpuprof_host_op& op) {
+          return op.op == GPUPROF_HOST_CALL && source.names.at(op.name_id) == "clBuildProgram";
+        }) == expectations(run.output).at("built"));
 }
 
 TEST_CASE("calls are recorded if the recorder requests them, and include their waits") {

@@ -220,7 +220,8 @@ TEST_CASE("an ended process leaves no state behind") {
 }
 
 TEST_CASE("stacks and launches of unknown processes are ignored") {
-  Correlator correlator({.start_ns = 1000, .interval_ns = 1'000'000, .counted_functions = {"f"}, .attach_pid = 0});
+  Correlator correlator(
+      {.start_ns = 1000, .grid = {.interval_ns = 1'000'000}, .counted_functions = {"f"}, .attach_pid = 0});
   correlator.open_window(1000);
   correlator.on_stack(77, kPid, kStack, 0, 0);
   correlator.on_counted_launch(0, {.stack = 77, .time_ns = 5000, .pid = kPid, .tid = 5});

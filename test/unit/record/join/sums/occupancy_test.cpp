@@ -17,8 +17,9 @@ struct OwnWindows {
   Windows windows;
 };
 struct Recorded : OwnWindows, Occupancy {
+  Recorded(uint64_t start_ns, const gpuprof::profile::SliceGrid& grid) : Occupancy(windows, start_ns, grid) {}
   Recorded(uint64_t start_ns, uint64_t interval_ns, uint64_t sampled_gap_ns = 0)
-      : Occupancy(windows, start_ns, interval_ns, sampled_gap_ns) {}
+      : Occupancy(windows, start_ns, {.interval_ns = interval_ns}, sampled_gap_ns) {}
 };
 
 struct Sums {
@@ -222,7 +223,12 @@ TEST_CASE("busy and idle time add up to the windows exactly") {
   const auto below = [&](uint64_t limit) { return random() % limit; };
   for (int round = 0; round < 300; ++round) {
     constexpr uint64_t kSlice = 300;
-    Recorded occupancy(1000, kSlice);
+    gpuprof::profile::SliceGrid grid{.interval_ns = kSlice};
+    if (round % 2 == 0) {  // slices become longer during the recording
+      grid.first_long = 8;
+      grid.long_width = 4;
+    }
+    Recorded occupancy(1000, grid);
     uint64_t windows = 0;
     uint64_t at = 1000 + below(500);
     Sums sums;
@@ -280,7 +286,8 @@ TEST_CASE("busy and idle time add up to the windows exactly") {
     REQUIRE(busy + idle == windows * used);
     for (const auto& [slice, ns] : sums.all) {
       const uint64_t begin = 1000 + slice * kSlice;
-      REQUIRE(ns == used * occupancy.windows.recorded(begin, begin + kSlice));
+      REQUIRE(slice % grid.width(slice) == 0);
+      REQUIRE(ns == used * occupancy.windows.recorded(begin, begin + grid.width(slice) * kSlice));
     }
   }
 }

@@ -41,7 +41,7 @@ struct Part {
 // A thread that feeds a device, and what a recorder sees of it: polls at random times, and CPU samples at ticks.
 class Program {
  public:
-  explicit Program(uint64_t slice_ns = 1000 * kMilli) : occupancy_(windows_, 0, slice_ns, kShortGap) {
+  explicit Program(uint64_t slice_ns = 1000 * kMilli) : occupancy_(windows_, 0, {.interval_ns = slice_ns}, kShortGap) {
     windows_.open(0);
   }
 
@@ -251,4 +251,29 @@ TEST_CASE("polls of a device that is hardly idle are used when enough have come"
   program.run({on_cpu(kComputeA, 150 * kMicro), kernel(9870 * kMicro)}, 30'000);
   const auto idle = program.finish();
   CHECK(share(idle, kComputeA) > 0.8);
+}
+
+TEST_CASE("what an ended process did does not explain the idle time of others") {
+  for (const bool has_ended : {false, true}) {
+    SampledIdle idle;
+    std::map<uint32_t, uint64_t> sums;
+    const auto emit = [&](uint64_t /*slice*/, uint32_t work, uint64_t ns) { sums[work] += ns; };
+    for (uint64_t poll = 0; poll < SampledIdle::kLeastPolls; ++poll) {
+      idle.add_blocked(kSleeps);
+      idle.add_blocked(kFutex);
+    }
+    idle.add_time(0, kNotSampled, 1000);
+    idle.settle(true, emit);
+    CHECK(sums == std::map<uint32_t, uint64_t>{{kSleeps, 500}, {kFutex, 500}});
+    if (has_ended) {
+      idle.forget({kSleeps});
+    }
+    sums.clear();
+    idle.add_blocked(kFutex);
+    idle.add_time(1, kNotSampled, 1000);
+    idle.settle(true, emit);
+    CHECK((sums[kSleeps] == 0) == has_ended);
+    CHECK(sums[kFutex] + sums[kSleeps] + sums[kNotSampled] == 1000);
+    CHECK(sums[kNotSampled] == 0);
+  }
 }
