@@ -186,7 +186,8 @@ void Rows::sweep(uint64_t oldest_waiting) {
   if (finished_) {
     return;
   }
-  const uint64_t latest = join_.now_ns > kSweepDelayNs ? join_.now_ns - kSweepDelayNs : 0;
+  const uint64_t delayed = join_.now_ns > kSweepDelayNs ? join_.now_ns - kSweepDelayNs : 0;
+  const uint64_t latest = std::max(delayed, std::min(early_ns_, join_.now_ns));
   const bool hurry = occupancy_.pending() > kMaxSweepPending || join_.memory().is_limited();
   swept_ns_ = std::max(swept_ns_, hurry ? latest : std::min(latest, oldest_waiting));
   occupancy_.advance(swept_ns_);
