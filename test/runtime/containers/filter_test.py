@@ -34,9 +34,9 @@ cuda.cuCtxSynchronize()
 
 
 class BelowTheFilter(rig.RuntimeTest):
-    def counts(self, prefix, target, env, inner=()):
+    def counts(self, prefix, target, env, inner=(), options=()):
         """Records; returns ({(kernel, Python and named native functions): count}, stderr)."""
-        command = [*prefix, rig.GPUPROF, "record", "-o", self.profile_path, "--", *inner, *target]
+        command = [*prefix, rig.GPUPROF, "record", *options, "-o", self.profile_path, "--", *inner, *target]
         run = self.run_command(command, env=env)
         stderr = run.stderr.decode("utf-8", "replace")
         self.assertEqual(run.returncode, 0, stderr)
@@ -62,6 +62,14 @@ class BelowTheFilter(rig.RuntimeTest):
 
     def test_a_cuda_program(self):
         self.assert_same([APP, "--launches", "100", "--kernels-only"], CUDA, "assemble", "three_sites")
+
+    @rig.requires("ebpf")
+    def test_probes_of_the_bpf_engine(self):
+        """Linux may make a system call of its own for a probe (uprobe), which the filter must not forbid."""
+        target = [APP, "--launches", "100", "--kernels-only"]
+        plain, _ = self.counts((), target, CUDA)
+        below, _ = self.counts((), target, CUDA, (FILTER,), ("--stacks=bpf",))
+        self.assertEqual(sum(below.values()), sum(plain.values()))
 
     def test_a_cuda_program_in_python(self):
         self.assert_same([sys.executable, "-c", PYTHON], CUDA, "python_kernel", "launch_from_python")
