@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/text/numbers.h"
@@ -49,6 +51,14 @@ class CpuListing {
   }
   [[nodiscard]] std::string share(const Weight& weight) const { return percent_text(value(weight), value(lines_.all)); }
 
+  // Formats how far the total of the line may be off, in percent of the total.
+  [[nodiscard]] std::string margin(const LaunchingLine& line) const {
+    const auto margin = line.uncertainty.margin();
+    return !margin           ? "?"
+           : margin->is_rare ? "rare"
+                             : percent_text(lines_.timed ? margin->ns : margin->count, value(line.total));
+  }
+
   void put_missing(const Weight& weight, const char* what) {
     if (value(weight) > 0) {
       put(share(weight) + " of it " + what);
@@ -56,11 +66,14 @@ class CpuListing {
   }
 
   // Returns the columns before the line number. The cell of a weight of 0 is empty.
-  [[nodiscard]] std::string cells(const Weight& self, const Weight& total, const std::string& number) const {
+  [[nodiscard]] std::string cells(const LaunchingLine& line, const std::string& number) const {
     std::string text;
-    for (const Weight& weight : {self, total}) {
+    for (const Weight& weight : {line.self, line.total}) {
       append_right(value(weight) == 0 ? "" : value_text(weight), kCpuColumn, text);
       append_right(value(weight) == 0 ? "" : share(weight), kCpuColumn, text);
+    }
+    if (lines_.estimated) {
+      append_right(value(line.total) == 0 ? "" : margin(line), kCpuColumn, text);
     }
     append_right(number, kCpuColumn, text);
     return text + "  ";
@@ -69,13 +82,15 @@ class CpuListing {
   void print_file(const LaunchingFile& file) {
     const SourceText& source = find_(file.file);
     std::string titles;
-    for (const char* const title : {"self", "share", "total", "share", "line"}) {
-      append_right(title, kCpuColumn, titles);
+    for (const char* const title : {"self", "share", "total", "share", "+-", "line"}) {
+      if (lines_.estimated || title != std::string_view("+-")) {
+        append_right(title, kCpuColumn, titles);
+      }
     }
     put("");
     put(titles + "  " + shown_name(shown_text(file.file)));
     if (!source.why_not.empty()) {
-      put(cells({}, {}, "") + "(line numbers only, " + source.why_not + ")");
+      put(cells({}, "") + "(line numbers only, " + source.why_not + ")");
     }
     std::vector<uint32_t> numbered;
     for (const LaunchingLine& line : file.lines) {
@@ -83,15 +98,15 @@ class CpuListing {
     }
     const auto put_line = [&](size_t i) {
       const LaunchingLine& line = file.lines[i];
-      put(cells(line.self, line.total, std::to_string(line.line)) +
+      put(cells(line, std::to_string(line.line)) +
           (source.ends.empty() ? "in " + shown_name(shown_ends(line.function)) : source_line(source, line.line)));
     };
     list_lines(
         source, numbered, put_line,
-        [&](uint32_t line) { put(cells({}, {}, std::to_string(line)) + source_line(source, line)); },
+        [&](uint32_t line) { put(cells({}, std::to_string(line)) + source_line(source, line)); },
         [&] {
           if (!source.ends.empty()) {
-            put(cells({}, {}, "") + "...");
+            put(cells({}, "") + "...");
           }
         });
   }

@@ -101,8 +101,8 @@ GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_welcome) == 24, "welcome layout");
 #define GPUPROF_CONTROL_ENABLED 1u /* record; the recorder clears this bit to pause */
 /* Send a LAUNCH record for each launch, because no BPF program reports launches. */
 #define GPUPROF_CONTROL_LAUNCH_RECORDS 2u
-/* The recorder is about to stop. The target sends what the vendor's library still holds, then sets
- * gpuprof_segment.flushed. */
+/* The target sends what the vendor's library still holds, then sets gpuprof_segment.flushed. To ask again, the
+ * recorder clears `flushed`. */
 #define GPUPROF_CONTROL_FLUSH 4u
 #define GPUPROF_CONTROL_CALLS 8u /* send a CALL record for each call, and a SPAN record for each NVTX range */
 /* The recorder leaves the process (record -p): undo all instrumentation. */

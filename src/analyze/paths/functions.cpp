@@ -93,6 +93,7 @@ class Functions {
         launcher.add(at, line.origin);
         if (std::exchange(last_launch_[at], launch_) != launch_) {
           line.total += launch.weight;
+          line.uncertainty += launch.uncertainty;
           line.paths += number;
         }
       }
@@ -152,13 +153,15 @@ size_t chosen(const std::vector<FunctionLine>& lines, std::span<const size_t> ch
 
 }  // namespace
 
-void LaunchSums::add(const p::Work& work, const Weight& weight) {
+LaunchSums::Launch& LaunchSums::add(const p::Work& work, const Weight& weight) {
   const LaunchSite site = stacks_of(work);
   const auto [known, is_new] = positions_.try_emplace(site, static_cast<uint32_t>(launches_.size()));
   if (is_new) {
     launches_.push_back({.site = site});
   }
-  launches_[known->second].weight += weight;
+  Launch& launch = launches_[known->second];
+  launch.weight += weight;
+  return launch;
 }
 
 FunctionTable function_table(const LaunchSums& launches, StackView& view) {

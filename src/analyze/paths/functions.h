@@ -10,6 +10,7 @@
 #include "analyze/paths/flame_tree.h"
 #include "analyze/paths/launch_site.h"
 #include "analyze/paths/stack_view.h"
+#include "analyze/rows/estimates.h"
 #include "profile/records.h"
 
 namespace gpuprof::analyze {
@@ -42,6 +43,7 @@ struct FunctionLine {
   Weight direct;        // work that the function launched itself, according to Launcher
   uint64_t paths = 0;   // hash of the set of launches below the function; functions with equal sets have equal hashes
   uint64_t others = 0;  // number of other functions merged into this line by join_chains()
+  Uncertainty uncertainty;  // of `total`
 };
 
 // No `total` exceeds `with_stack`. The sum of all `direct` equals `with_stack`.
@@ -57,9 +59,11 @@ class LaunchSums {
   struct Launch {
     LaunchSite site;
     Weight weight;
+    Uncertainty uncertainty;  // of `weight`
   };
 
-  void add(const profile::Work& work, const Weight& weight);
+  // Returns the launch site, so that the caller can add to its uncertainty.
+  Launch& add(const profile::Work& work, const Weight& weight);
   [[nodiscard]] const std::vector<Launch>& all() const { return launches_; }  // in the order of their first appearance
 
  private:

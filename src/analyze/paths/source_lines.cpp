@@ -20,7 +20,7 @@ class SourceLineBuilder {
   explicit SourceLineBuilder(const p::Tables& tables) : tables_(tables) {}
 
   // Adds the work of one stack. Returns false if no frame has a known line.
-  bool add(p::StackId stack, const Weight& weight) {
+  bool add(p::StackId stack, const Weight& weight, const Uncertainty& uncertainty) {
     ++round_;
     Line* innermost = nullptr;
     for (const p::Element element : tables_.stack(false, stack)) {
@@ -42,6 +42,7 @@ class SourceLineBuilder {
       Line& line = file.lines[frame.line];
       if (std::exchange(line.round, round_) != round_) {
         line.values.total += weight;
+        line.values.uncertainty += uncertainty;
       }
       if (line.values.line == 0) {
         line.values.line = frame.line;
@@ -107,23 +108,30 @@ class SourceLineBuilder {
 
 LaunchingLines launching_lines(const Aggregate& rows, const std::function<bool(std::string_view)>& wanted) {
   LaunchingLines result;
-  std::map<uint32_t, Weight> stacks;
+  struct Launched {
+    Weight weight;
+    Uncertainty uncertainty;
+  };
+  std::map<uint32_t, Launched> stacks;
   const RowKind kind = rows.info.gpu_records > 0 ? RowKind::gpu : RowKind::launch;
   for (const Row& row : rows.rows) {
     const p::Work& work = rows.work(row);
     if (row.kind != kind || (wanted && !wanted(work_label(rows.tables, work)))) {
       continue;
     }
-    stacks[index(work.ustack)] += row.weight;
+    Launched& launched = stacks[index(work.ustack)];
+    launched.weight += row.weight;
+    launched.uncertainty.add(rows.estimates, static_cast<size_t>(&row - rows.rows.data()));
     result.all += row.weight;
   }
   result.timed = result.all.ns > 0;
+  result.estimated = rows.info.is_estimate();
   SourceLineBuilder builder(rows.tables);
-  for (const auto& [id, weight] : stacks) {
+  for (const auto& [id, launched] : stacks) {
     if (id == 0) {
-      result.without_stack += weight;
-    } else if (!builder.add(p::StackId{id}, weight)) {
-      result.without_lines += weight;
+      result.without_stack += launched.weight;
+    } else if (!builder.add(p::StackId{id}, launched.weight, launched.uncertainty)) {
+      result.without_lines += launched.weight;
     }
   }
   result.files = builder.finish(result.timed);

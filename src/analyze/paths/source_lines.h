@@ -16,6 +16,7 @@ struct LaunchingLine {
   std::string_view function;  // function of the first frame that had this line
   Weight self;                // work whose innermost known line in the stack is this line
   Weight total;               // work with this line anywhere in the stack; recursion counts once
+  Uncertainty uncertainty;    // of `total`
 };
 
 struct LaunchingFile {
@@ -29,10 +30,11 @@ struct LaunchingLines {
   // The program's own files first, then those of libraries, then generated ones ("<string>"). Among each other by self,
   // then by total, greatest first. No start-up code.
   std::vector<LaunchingFile> files;
-  bool timed = false;    // `files` are sorted by ns, not by launches
-  Weight all;            // the selected work
-  Weight without_stack;  // work launched without a CPU stack
-  Weight without_lines;  // work without a known line in its stack
+  bool timed = false;      // `files` are sorted by ns, not by launches
+  bool estimated = false;  // by --max-overhead
+  Weight all;              // the selected work
+  Weight without_stack;    // work launched without a CPU stack
+  Weight without_lines;    // work without a known line in its stack
 };
 
 // Sums the work whose name `wanted` accepts. If `wanted` is empty, sums all work. Texts in the result belong to `rows`.

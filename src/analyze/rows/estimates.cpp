@@ -138,6 +138,19 @@ void Uncertainty::add(const Estimates& estimates, size_t row) {
   active_ |= estimates.active_[row];
 }
 
+Uncertainty& Uncertainty::operator+=(const Uncertainty& other) {
+  residuals_.resize(std::max(residuals_.size(), other.residuals_.size()));
+  for (size_t i = 0; i < other.residuals_.size(); ++i) {
+    residuals_[i] += other.residuals_[i];
+  }
+  for (size_t measure = 0; measure < extrapolated_.size(); ++measure) {
+    extrapolated_[measure] += other.extrapolated_[measure];
+  }
+  seen_ |= other.seen_;
+  active_ |= other.active_;
+  return *this;
+}
+
 uint64_t Uncertainty::half_width(size_t measure) const {
   double squares = 0;
   for (size_t i = 0; i < Estimates::kBlocks; ++i) {

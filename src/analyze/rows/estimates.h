@@ -79,6 +79,7 @@ struct Margin {
 class Uncertainty {
  public:
   void add(const Estimates& estimates, size_t row);
+  Uncertainty& operator+=(const Uncertainty& other);
   // Returns nullopt if the sum is not an estimate, or if its margin is unknown.
   [[nodiscard]] std::optional<Margin> margin() const;
 

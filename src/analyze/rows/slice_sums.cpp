@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "analyze/rows/totals.h"
-#include "profile/coverage.h"
 
 namespace gpuprof::analyze {
 
@@ -45,15 +44,9 @@ Weight& SliceSums::block_of(profile::ProcessId process, uint64_t slice) {
 void SliceSums::scale(const std::function<double(profile::ProcessId)>& factor_of) {
   for (auto& [process, blocks] : processes_) {
     const double factor = index(process) == 0 ? 1 : factor_of(process);
-    Weight sum;
-    Weight scaled_sum;
+    ScaledParts parts;
     for (Weight& block : blocks) {
-      for (uint64_t Weight::*const number : Weight::kNumbers) {
-        sum.*number += block.*number;
-        const uint64_t end = profile::scaled(sum.*number, factor);
-        block.*number = end - scaled_sum.*number;
-        scaled_sum.*number = end;
-      }
+      block = parts.next(block, factor);
     }
   }
 }

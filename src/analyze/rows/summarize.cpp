@@ -443,7 +443,7 @@ class Summarizer {
       add_to(total_);
       add_to(work_[key.work]);
       add_to(paths_[key]);
-      launches_.add(work, row.weight);
+      launches_.add(work, row.weight).uncertainty.add(rows_.estimates, position);
       if (ranked) {
         add_to(ranks_[dimension_label(rows_.tables, Dimension::rank, work, work.device, host)]);
       }

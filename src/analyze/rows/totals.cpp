@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "analyze/rows/measure.h"
 #include "analyze/subsets/subset_meta.h"
@@ -42,9 +45,22 @@ p::WorkCoverage covered_samples(const Aggregate& rows, const Outside& outside) {
   return samples;
 }
 
-void scale(Weight& weight, double factor) {
-  for (uint64_t Weight::*const number : Weight::kNumbers) {
-    weight.*number = p::scaled(weight.*number, factor);
+// Scales rows so that those of a process add up. Rows of the same name and the same stack are neighbours in the order
+// of rounding, so that the sums of kernels and of call paths are rounded numbers, too.
+template <typename Factor>
+void scale(LargeVector<Row>& rows, const Aggregate& in, Factor factor_of) {
+  using Key = std::tuple<uint32_t, double, uint32_t, p::Op, uint32_t, uint32_t, size_t>;
+  std::vector<Key> order;
+  order.reserve(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const p::Work& work = in.work(rows[i]);
+    order.emplace_back(index(work.process), factor_of(work), index(work.name), work.op, index(work.ustack),
+                       index(work.kstack), i);
+  }
+  std::sort(order.begin(), order.end());
+  std::map<std::pair<uint32_t, double>, ScaledParts> parts;
+  for (const auto& [process, factor, name, op, ustack, kstack, i] : order) {
+    rows[i].weight = parts[{process, factor}].next(rows[i].weight, factor);
   }
 }
 
@@ -280,6 +296,16 @@ void add_records(const p::Work& work, uint64_t count, RecordsByProcess& records)
   process.unsampled = saturating_add(process.unsampled, p::is_unsampled(work) ? count : 0);
 }
 
+Weight ScaledParts::next(const Weight& part, double factor) {
+  Weight scaled;
+  for (uint64_t Weight::*const number : Weight::kNumbers) {
+    sum_.*number += part.*number;
+    const uint64_t end = p::scaled(sum_.*number, factor);
+    scaled.*number = end - std::exchange(given_.*number, end);
+  }
+  return scaled;
+}
+
 void LaunchScale::add(const p::Coverage& line) {
   using Pair = std::pair<p::CoverageCount, double Counts::*>;
   using enum p::CoverageCount;
@@ -324,11 +350,11 @@ bool LaunchScale::apply(Aggregate& rows) const {
       kMost / most) {
     return false;
   }
+  scale(rows.rows, rows, [this](const p::Work& work) { return of(work.process); });
   rows.total = {};
   for (size_t i = 0; i < rows.rows.size(); ++i) {
-    Row& row = rows.rows[i];
+    const Row& row = rows.rows[i];
     const double factor = of(rows.work(row).process);
-    scale(row.weight, factor);
     rows.total += row.weight;
     if (i < rows.squares.size()) {
       rows.squares[i] *= factor;
@@ -342,10 +368,9 @@ bool LaunchScale::apply(Aggregate& rows) const {
       rows.queue_ns[i] = p::scaled(rows.queue_ns[i], factor);
     }
   }
+  scale(rows.host, rows, [this](const p::Work& work) { return grows_with_launches(work.op) ? of(work.process) : 1; });
   rows.host_total = {};
-  for (Row& row : rows.host) {
-    const p::Work& work = rows.work(row);
-    scale(row.weight, grows_with_launches(work.op) ? of(work.process) : 1);
+  for (const Row& row : rows.host) {
     rows.host_total += row.weight;
   }
   rows.slices.scale([this](p::ProcessId process) { return of(process); });
@@ -368,13 +393,16 @@ void LaunchScale::apply(const RecordsByProcess& records, ProfileInfo& info) cons
   for (const auto& [sum, number] : {std::pair(&info.gpu_records, &GpuRecords::recorded),
                                     {&info.with_stack, &GpuRecords::with_stack},
                                     {&info.unsampled, &GpuRecords::unsampled}}) {
-    double counted = 0;
-    double scaled = 0;
+    uint64_t counted = 0;
+    uint64_t scaled = 0;
     for (const auto& [process, its] : records) {
-      counted += static_cast<double>(its.*number);
-      scaled += static_cast<double>(its.*number) * of(process);
+      counted = saturating_add(counted, its.*number);
+      scaled = saturating_add(scaled, p::scaled(its.*number, of(process)));
     }
-    *sum = p::scaled(*sum, p::launch_scale(scaled, counted));
+    // The counts of END may differ from the sums of the lines.
+    *sum = counted == *sum
+               ? scaled
+               : p::scaled(*sum, p::launch_scale(static_cast<double>(scaled), static_cast<double>(counted)));
   }
   using enum p::CoverageCount;
   info.represented_counts = {{without_stack, sum_of(&Counts::without_stack)},

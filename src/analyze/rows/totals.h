@@ -72,6 +72,16 @@ void check_conservation(Aggregate& rows);
 // Describes how the END record differs from the records before it. Returns "" if they agree.
 std::string end_mismatch(const char* what, uint64_t end, uint64_t sum);
 
+// Scales parts of a sum one after another. Each result is a rounded number, and the results add up to the scaled sum.
+class ScaledParts {
+ public:
+  Weight next(const Weight& part, double factor);
+
+ private:
+  Weight sum_;
+  Weight given_;
+};
+
 // Scales the sums of a recording with --max-overhead so that they count all launches of each process. The windows alone
 // would count too few: while recording is on, the program is slower and makes fewer launches in the same time.
 class LaunchScale {

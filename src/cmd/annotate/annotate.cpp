@@ -125,6 +125,10 @@ class Annotate : public Command {
       return nothing_matches();
     }
     Status written = write_output("-", [&](TextStream& out) {
+      if (rows.info.is_estimate()) {
+        out.text() +=
+            "samples are only those in windows (--max-overhead), and the shares of lines have no intervals\n\n";
+      }
       for (const analyze::AnnotatedKernel& kernel : kernels) {
         out.text().append(&kernel == kernels.data() ? "" : "\n\n");
         output::annotate_text(kernel, find, out);

@@ -98,6 +98,7 @@ void put_function(const FunctionLine& line, bool timed, TextStream& stream) {
   if (timed) {
     object.number("total_ns", line.total.ns);
     object.number("direct_ns", line.direct.ns);
+    put_margin(line.uncertainty.margin(), object);
   }
 }
 

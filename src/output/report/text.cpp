@@ -1,7 +1,9 @@
 #include "output/text.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "analyze/names/distinct_names.h"
@@ -78,17 +80,14 @@ std::string line_share(const Summary& summary, const Shares& shares, const Line&
 }
 
 // Formats how far an estimated time may be off, in percent of the time. "-": the time is exact.
-template <typename Line>
-std::string margin_text(const Summary& summary, const Line& line) {
-  return !line.margin           ? (summary.info.margin.empty() ? "?" : "-")
-         : line.margin->is_rare ? "rare"
-                                : percent_text(line.margin->ns, line.weight.ns);
+std::string margin_text(const Summary& summary, const std::optional<analyze::Margin>& margin, uint64_t ns) {
+  return !margin ? (summary.info.margin.empty() ? "?" : "-") : margin->is_rare ? "rare" : percent_text(margin->ns, ns);
 }
 
-// Inserts an element behind the times of an estimate's table.
-void insert_margin(const Summary& summary, std::string text, std::vector<std::string>& columns) {
+// Inserts an element into the table of an estimate, behind the time in column `time`.
+void insert_margin(const Summary& summary, std::string text, std::vector<std::string>& columns, ptrdiff_t time = 1) {
   if (summary.info.is_estimate()) {
-    columns.insert(columns.begin() + 2, std::move(text));
+    columns.insert(columns.begin() + time + 1, std::move(text));
   }
 }
 
@@ -140,7 +139,7 @@ void print_work(const Summary& summary, const std::vector<Line>& lines, const ch
                                     : std::vector<std::string>{max, known_time(line.deviation_ns)};
       numbers.insert(numbers.end(), rest.begin(), rest.end());
     }
-    page.row(first(std::move(numbers), margin_text(summary, line)), name(line));
+    page.row(first(std::move(numbers), margin_text(summary, line.margin, line.weight.ns)), name(line));
   }
 }
 
@@ -202,9 +201,10 @@ void print_functions(const Summary& summary, Page& page) {
   }
   const Shares shares(summary, summary.total);
   page.title("Top functions, including callees", summary.functions.size(), summary.found.functions);
-  const std::vector<std::string> columns = summary.timed
-                                               ? std::vector<std::string>{"total", "direct", "time", "calls"}
-                                               : std::vector<std::string>{"total", "direct", counted(summary)};
+  constexpr ptrdiff_t kTime = 2;
+  std::vector<std::string> columns = summary.timed ? std::vector<std::string>{"total", "direct", "time", "calls"}
+                                                   : std::vector<std::string>{"total", "direct", counted(summary)};
+  insert_margin(summary, "+-", columns, kTime);
   const bool joined = std::any_of(summary.functions.begin(), summary.functions.end(),
                                   [](const FunctionLine& line) { return line.others > 0; });
   page.columns(columns, joined ? "function (+N others on the same paths)" : "function");
@@ -218,6 +218,7 @@ void print_functions(const Summary& summary, Page& page) {
       numbers.push_back(is_untimed ? "-" : short_duration(line.total.ns));
     }
     numbers.push_back(short_count_text(line.total.count));
+    insert_margin(summary, margin_text(summary, line.uncertainty.margin(), line.total.ns), numbers, kTime);
     page.row(numbers, texts[i]);
   }
 }
@@ -251,7 +252,7 @@ void print_call_paths(const Summary& summary, Page& page) {
     auto values = summary.timed ? std::vector{line_share(summary, shares, line), time_text(line, line.weight.ns),
                                               short_count_text(line.weight.count), time_text(line, line.average_ns)}
                                 : std::vector{shares.of(line.weight), short_count_text(line.weight.count)};
-    insert_margin(summary, margin_text(summary, line), values);
+    insert_margin(summary, margin_text(summary, line.margin, line.weight.ns), values);
     return values;
   };
   std::vector<std::string> columns = summary.timed ? std::vector<std::string>{"share", "time", "calls", "avg"}
@@ -295,6 +296,10 @@ void print_samples(const Summary& summary, Page& page) {
   }
   print_stalls(summary, page);
   print_counts(summary.sample_reasons, "Top stall reasons", summary.found.sample_reasons, whole, page);
+  if (whole > 0 && summary.info.is_estimate()) {
+    page.prose(
+        "Samples are only those in windows (--max-overhead). Of their shares, only those of stalls have intervals.");
+  }
   if (summary.sample_places.empty()) {
     return;
   }

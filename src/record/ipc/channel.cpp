@@ -83,6 +83,7 @@ struct Channel::Source {
   bool exited = false;
   bool ended = false;
   bool reason_shown = false;
+  bool serves_flushes = false;  // see request_flush()
   uint64_t launches = 0;
   uint64_t overhead_samples = 0;
   uint64_t overhead_ns = 0;
@@ -507,6 +508,12 @@ void Channel::count_unmapped() {
 
 void Channel::request_flush() {
   for (const auto& source : sources_) {
+    const std::atomic_ref<uint32_t> flushed(source->segment->flushed);
+    // A library that buffers nothing has set `flushed` before the first request, and does not set it again.
+    source->serves_flushes = source->serves_flushes || flushed.load() == 0;
+    if (source->serves_flushes) {
+      flushed.store(0);
+    }
     std::atomic_ref<uint32_t>(source->segment->control).fetch_or(GPUPROF_CONTROL_FLUSH);
   }
 }

@@ -99,7 +99,7 @@ class Channel {
   // Decodes the records up to the last snapshot(). Returns how many bytes it has decoded.
   size_t drain(backend::EventSink& sink);
 
-  // Asks all targets to flush. all_flushed() is true once all live targets have done so.
+  // Asks all targets to flush, also repeatedly. all_flushed() is true once all live targets have done so.
   void request_flush();
   [[nodiscard]] bool all_flushed() const;
   void disable_all();

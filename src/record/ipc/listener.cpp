@@ -117,6 +117,12 @@ bool Listener::accept_new(std::vector<Caller>& callers) {
   bool strangers = false;
   int accepted = 0;
   for (const UniqueFd& socket : sockets_) {
+    // Ask first: accept4() allocates a socket before it finds that no caller waits. It took 9% of the recorder's CPU
+    // time.
+    pollfd waiting{socket.get(), POLLIN, 0};
+    if (::poll(&waiting, 1, 0) <= 0) {
+      continue;
+    }
     for (int left = kMaxAccepts; left > 0 && accept_one(socket, strangers, callers); --left) {
       ++accepted;
     }

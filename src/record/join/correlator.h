@@ -122,6 +122,7 @@ class Correlator final : public backend::EventSink, public StackSink, public Off
   [[nodiscard]] GpuCode& gpu_code() { return producers_.gpu_code(); }
   [[nodiscard]] NameTable& names() { return producers_.names(); }
 
+  void sweep_early(uint64_t ns) { rows_.sweep_early(ns); }  // see Rows
   Batch take_batch();
   [[nodiscard]] size_t rows_waiting() const { return rows_.waiting() + samples_.rows() + timeline_.waiting(); }
   [[nodiscard]] const std::map<std::string, uint32_t>& device_indices() const { return producers_.devices().indices(); }

@@ -17,6 +17,8 @@ namespace {
 constexpr size_t kMaxRows = 200'000;  // a batch with this many rows is written early
 // If this many batches wait for a slow disk, the next batch grows until one has been written.
 constexpr size_t kMaxBatches = 4;
+// A snapshot waits this long for what targets still hold. Together with a slice of 1 s, it is there after 2 s.
+constexpr uint64_t kHurryNs = 700'000'000;
 
 }  // namespace
 
@@ -73,10 +75,31 @@ void ProfileOutput::write(Correlator& correlator, const Channel& channel, const 
   next_ns_ = monotonic_ns() + write_ns_;
 }
 
-void ProfileOutput::write_if_due(uint64_t now_ns, Correlator& correlator, const Channel& channel,
-                                 const StackEngine* engine) {
+bool ProfileOutput::hurry_snapshot(uint64_t now_ns, Correlator& correlator, Channel& channel) {
+  const uint64_t until_ns = recent_ == nullptr ? 0 : recent_->due_snapshot(now_ns);
+  if (until_ns == 0) {
+    return false;
+  }
+  if (until_ns != hurry_.until_ns) {
+    hurry_ = {.until_ns = until_ns, .latest_ns = now_ns + kHurryNs};
+    channel.request_flush();
+    return false;
+  }
+  // What a target sent before it reported the flush has been read only in the next poll iteration.
+  const bool has_arrived = hurry_.is_flushed || now_ns >= hurry_.latest_ns;
+  hurry_.is_flushed = channel.all_flushed();
+  if (!has_arrived || hurry_.is_done) {
+    return false;
+  }
+  correlator.sweep_early(until_ns);
+  hurry_.is_done = true;
+  return true;
+}
+
+void ProfileOutput::write_if_due(uint64_t now_ns, Correlator& correlator, Channel& channel, const StackEngine* engine) {
   const size_t may_wait = memory_->is_limited() ? 1 : kMaxBatches;
-  if ((now_ns >= next_ns_ || correlator.rows_waiting() > kMaxRows) && sink_->waiting() < may_wait) {
+  if ((hurry_snapshot(now_ns, correlator, channel) || now_ns >= next_ns_ || correlator.rows_waiting() > kMaxRows) &&
+      sink_->waiting() < may_wait) {
     write(correlator, channel, engine);
   }
   if (recent_ != nullptr) {

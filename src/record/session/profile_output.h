@@ -37,7 +37,8 @@ class ProfileOutput {
   // Writes a batch, including the losses since the last batch. `engine` may be null.
   void write(Correlator& correlator, const Channel& channel, const StackEngine* engine);
   // Writes a batch if the last one is old or if many rows wait, unless too many batches wait for the disk.
-  void write_if_due(uint64_t now_ns, Correlator& correlator, const Channel& channel, const StackEngine* engine);
+  // Call it once per poll iteration, after the rings have been read.
+  void write_if_due(uint64_t now_ns, Correlator& correlator, Channel& channel, const StackEngine* engine);
   [[nodiscard]] bool failed() const { return sink_->failed(); }
   // Writes the END record and waits until the sink has written everything.
   // `soon`: within about a second, without the names that take longer.
@@ -51,6 +52,9 @@ class ProfileOutput {
 
  private:
   void follow_recent(uint64_t now_ns, Correlator& correlator);
+  // Makes targets send what they hold, so that a snapshot of --last need not wait for the usual delay of busy times.
+  // Returns true once, when all of it has arrived.
+  bool hurry_snapshot(uint64_t now_ns, Correlator& correlator, Channel& channel);
   Status finish_recent(Batch last, Correlator& correlator, Signals& signals, bool soon);
   Longest take_longest(Correlator& correlator);
 
@@ -58,6 +62,13 @@ class ProfileOutput {
   uint64_t write_ns_;
   uint64_t next_ns_ = 0;
   uint64_t swept_ns_ = 0;
+  struct Hurry {
+    uint64_t until_ns = 0;   // end of the snapshot
+    uint64_t latest_ns = 0;  // wait until then
+    bool is_flushed = false;
+    bool is_done = false;
+  };
+  Hurry hurry_;
   std::unique_ptr<RecentFiles> recent_;
   std::optional<RecentFiles::Kept> kept_;
   std::optional<OutputFile> file_;

@@ -82,6 +82,11 @@ void RecentFiles::look_at_trigger(uint64_t now_ns, const Longest& longest) {
   fire("a process lags by ", longest.lag_ns, options_.trigger.lag_ns);
 }
 
+uint64_t RecentFiles::due_snapshot(uint64_t now_ns) const {
+  const bool is_due = options_.last_ns != 0 && !wanted_.empty() && now_ns >= wanted_.front().until_ns;
+  return is_due ? wanted_.front().until_ns : 0;
+}
+
 std::shared_ptr<Rewrite> RecentFiles::next(const Time& time) {
   if (!pending_.empty() && pending_.front().order->written.load(std::memory_order_acquire)) {
     end_pending();

@@ -55,6 +55,8 @@ class RecentFiles {
   // `longest`: since the last call.
   void look_at_trigger(uint64_t now_ns, const Longest& longest);
 
+  // Returns the end of the next snapshot's last slice if that slice is complete; else 0.
+  [[nodiscard]] uint64_t due_snapshot(uint64_t now_ns) const;
   // Returns an order for the writer thread; null: there is nothing to do. Call it often.
   std::shared_ptr<Rewrite> next(const Time& time);
   // Returns the file to which the writer thread now writes, if it has changed.

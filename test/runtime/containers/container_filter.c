@@ -1,6 +1,7 @@
-// container_filter COMMAND...: runs a command below a system call filter with the effect of Docker's and Kubernetes'
-// default filter for a container without capabilities: what they forbid fails with EPERM, clone3 with ENOSYS. Old
-// versions also forbid tracing, and so does this filter.
+// container_filter [--old] COMMAND...: runs a command below a system call filter with the effect of Docker's and
+// Kubernetes' default filter (github.com/moby/profiles, seccomp/default.json, 2025) for a container without
+// CAP_SYS_ADMIN. What the default does not allow on x86-64 is forbidden here. It fails with EPERM, but clone3 and
+// unknown system calls with ENOSYS. --old: also forbids tracing, as versions for kernels before 4.8 do.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/audit.h>
@@ -10,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -28,14 +30,20 @@ enum {
   clone3_nr = 435,
   pidfd_getfd_nr = 438,
   process_madvise_nr = 440,
-  mount_setattr_nr = 442
+  mount_setattr_nr = 442,
+  quotactl_fd_nr = 443,
+  set_mempolicy_home_node_nr = 450,
+  lsm_get_self_attr_nr = 459,
+  lsm_set_self_attr_nr,
+  lsm_list_modules_nr,
+  newest_nr = 466, /* removexattrat, the newest that the default knows */
+  uprobe_nr = 336, /* x86-64 */
 };
 
+static const uint32_t tracing[] = {SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev};
+
 static const uint32_t forbidden[] = {
-    // tracing and looking at other processes
-    SYS_ptrace,
-    SYS_process_vm_readv,
-    SYS_process_vm_writev,
+    // looking at other processes
     SYS_kcmp,
     pidfd_getfd_nr,
     process_madvise_nr,
@@ -71,17 +79,21 @@ static const uint32_t forbidden[] = {
     mount_setattr_nr,
     SYS_open_by_handle_at,
     SYS_quotactl,
+    quotactl_fd_nr,
+    SYS_nfsservctl,
     SYS_swapon,
     SYS_swapoff,
-    // the machine: memory policies, clocks, accounting
+    // the machine: security modules, memory policies, clocks, accounting
+    lsm_get_self_attr_nr,
+    lsm_set_self_attr_nr,
+    lsm_list_modules_nr,
+    set_mempolicy_home_node_nr,
     SYS_mbind,
     SYS_set_mempolicy,
     SYS_get_mempolicy,
     SYS_move_pages,
     SYS_migrate_pages,
     SYS_clock_settime,
-    SYS_clock_adjtime,
-    SYS_adjtimex,
     SYS_settimeofday,
     SYS_acct,
     SYS_reboot,
@@ -95,35 +107,69 @@ static const uint32_t forbidden[] = {
     SYS_ustat,
     SYS_sysfs,
     SYS_kexec_file_load,
+    uprobe_nr,
 #endif
 };
 
-#define COUNT (sizeof(forbidden) / sizeof(forbidden[0]))
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define FAIL(error) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error))
+// Skips `skipped` instructions unless the comparison holds.
+#define UNLESS(comparison, value, skipped) BPF_JUMP(BPF_JMP | (comparison) | BPF_K, value, 0, skipped)
 #define NAMESPACES \
   (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 
-int main(int argc, char** argv) {
-  struct sock_filter code[2 * COUNT + 16];
-  unsigned short n = 0;
-  code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-  for (size_t i = 0; i < COUNT; ++i) {
-    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, forbidden[i], 0, 1);
-    code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+static unsigned short forbid(const uint32_t* list, size_t count, struct sock_filter* code) {
+  for (size_t i = 0; i < count; ++i) {
+    code[2 * i] = (struct sock_filter)UNLESS(BPF_JEQ, list[i], 1);
+    code[2 * i + 1] = (struct sock_filter)FAIL(EPERM);
   }
-  code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, clone3_nr, 0, 1);
-  code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
-  code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3);
-  code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0]));
-  code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, NAMESPACES, 0, 1);
-  code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
-  code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+  return (unsigned short)(2 * count);
+}
+
+int main(int argc, char** argv) {
+  // Of sockets, the default forbids AF_ALG (38), AF_VSOCK (40) and some that the kernel has no more. Of personalities,
+  // it allows those that change nothing or only what uname() returns, and asking for the present one.
+  static const struct sock_filter rest[] = {
+      UNLESS(BPF_JGT, newest_nr, 1),
+      FAIL(ENOSYS),  // unknown
+      UNLESS(BPF_JEQ, clone3_nr, 1),
+      FAIL(ENOSYS),  //
+      UNLESS(BPF_JEQ, SYS_clone, 4),
+      LOAD(args[0]),
+      UNLESS(BPF_JSET, NAMESPACES, 1),
+      FAIL(EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),  //
+      UNLESS(BPF_JEQ, SYS_socket, 6),
+      LOAD(args[0]),
+      UNLESS(BPF_JEQ, 38, 1),
+      FAIL(EPERM),
+      UNLESS(BPF_JEQ, 40, 1),
+      FAIL(EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),  //
+      UNLESS(BPF_JEQ, SYS_personality, 4),
+      LOAD(args[0]),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0xffffffff, 2, 0),
+      UNLESS(BPF_JSET, ~(uint32_t)0x20008, 1),
+      FAIL(EPERM),  //
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  struct sock_filter code[2 * (COUNT(forbidden) + COUNT(tracing)) + 1 + COUNT(rest)];
+  const int old = argc > 1 && strcmp(argv[1], "--old") == 0;
+  unsigned short n = 0;
+  code[n++] = (struct sock_filter)LOAD(nr);
+  n += forbid(forbidden, COUNT(forbidden), code + n);
+  n += old ? forbid(tracing, COUNT(tracing), code + n) : 0;
+  memcpy(code + n, rest, sizeof(rest));
+  n += COUNT(rest);
   const struct sock_fprog filter = {n, code};
-  if (argc < 2 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+  char** const command = argv + 1 + old;
+  if (*command == NULL || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) != 0) {
     perror("container_filter");
     return 126;
   }
-  execvp(argv[1], argv + 1);
-  perror(argv[1]);
+  execvp(command[0], command);
+  perror(command[0]);
   return 127;
 }

@@ -13,6 +13,7 @@ import rig
 APP = os.environ["MOCK_CUDA_APP"]
 MOCKS = os.environ["MOCK_CUDA_DIR"]
 FILTER = os.environ["CONTAINER_FILTER"]
+OLD_FILTER = (FILTER, "--old")  # forbids tracing, too
 CUDA = {**os.environ, "LD_LIBRARY_PATH": MOCKS}
 PYTHON_LAUNCHES = 50
 PYTHON = f"""
@@ -33,9 +34,9 @@ cuda.cuCtxSynchronize()
 
 
 class BelowTheFilter(rig.RuntimeTest):
-    def counts(self, prefix, target, env, inner=()):
+    def counts(self, prefix, target, env, inner=(), options=()):
         """Records; returns ({(kernel, Python and named native functions): count}, stderr)."""
-        command = [*prefix, rig.GPUPROF, "record", "-o", self.profile_path, "--", *inner, *target]
+        command = [*prefix, rig.GPUPROF, "record", *options, "-o", self.profile_path, "--", *inner, *target]
         run = self.run_command(command, env=env)
         stderr = run.stderr.decode("utf-8", "replace")
         self.assertEqual(run.returncode, 0, stderr)
@@ -53,14 +54,22 @@ class BelowTheFilter(rig.RuntimeTest):
     def assert_same(self, target, env=None, kernel=None, frame=None):
         plain, _ = self.counts((), target, env)
         self.assertTrue(any(kernel in name and any(frame in one for one in stack) for name, stack in plain), plain)
-        for prefix, inner in (((), (FILTER,)), ((FILTER,), ())):
-            with self.subTest(around="gpuprof" if prefix else "the program"):
+        for prefix, inner in (((), (FILTER,)), ((FILTER,), ()), (OLD_FILTER, ())):
+            with self.subTest(around="gpuprof" if prefix else "the program", old=prefix == OLD_FILTER):
                 below, stderr = self.counts(prefix, target, env, inner)
                 self.assertEqual(below, plain, stderr)
                 self.assertNotIn("warning", stderr)
 
     def test_a_cuda_program(self):
         self.assert_same([APP, "--launches", "100", "--kernels-only"], CUDA, "assemble", "three_sites")
+
+    @rig.requires("ebpf")
+    def test_probes_of_the_bpf_engine(self):
+        """Linux may make a system call of its own for a probe (uprobe), which the filter must not forbid."""
+        target = [APP, "--launches", "100", "--kernels-only"]
+        plain, _ = self.counts((), target, CUDA)
+        below, _ = self.counts((), target, CUDA, (FILTER,), ("--stacks=bpf",))
+        self.assertEqual(sum(below.values()), sum(plain.values()))
 
     def test_a_cuda_program_in_python(self):
         self.assert_same([sys.executable, "-c", PYTHON], CUDA, "python_kernel", "launch_from_python")
@@ -82,10 +91,9 @@ class Attaching(rig.RuntimeTest):
         self.assertTrue(rig.wait_for(lambda: rig.napping(process.pid)))
         return process
 
-    @rig.requires("root")
-    def test_a_process_below_the_filter(self):
+    def attach(self, *prefix):
         process = self.start(FILTER)
-        recorder = subprocess.Popen([rig.GPUPROF, "record", "-p", str(process.pid), "-o", self.profile_path],
+        recorder = subprocess.Popen([*prefix, rig.GPUPROF, "record", "-p", str(process.pid), "-o", self.profile_path],
                                     stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         rig.wait_for(lambda: recorder.poll() is not None or (rig.gpu_records(self.profile_path) or 0) > 500)
         recorder.send_signal(signal.SIGINT)
@@ -95,9 +103,17 @@ class Attaching(rig.RuntimeTest):
         self.assertNotIn("warning", stderr)
 
     @rig.requires("root")
-    def test_gpuprof_below_the_filter_says_what_is_forbidden(self):
+    def test_a_process_below_the_filter(self):
+        self.attach()
+
+    @rig.requires("root")
+    def test_both_below_the_filter(self):
+        self.attach(FILTER)
+
+    @rig.requires("root")
+    def test_gpuprof_below_an_old_filter_says_what_is_forbidden(self):
         process = self.start()
-        run = self.run_command([FILTER, rig.GPUPROF, "record", "-p", str(process.pid), "-o", self.profile_path])
+        run = self.run_command([*OLD_FILTER, rig.GPUPROF, "record", "-p", str(process.pid), "-o", self.profile_path])
         stderr = run.stderr.decode("utf-8", "replace")
         self.assertNotEqual(run.returncode, 0, stderr)
         self.assertRegex(stderr, r"error: a system call filter \(seccomp\) forbids gpuprof to trace process \d+; and its launches "
@@ -106,7 +122,7 @@ class Attaching(rig.RuntimeTest):
 
     @rig.requires("root")
     def test_doctor_says_what_is_forbidden(self):
-        sections = json.loads(self.run_command([FILTER, rig.GPUPROF, "doctor", "--json"]).stdout)
+        sections = json.loads(self.run_command([*OLD_FILTER, rig.GPUPROF, "doctor", "--json"]).stdout)
         fact = next(fact for fact in sections["attaching"] if fact["name"] == "ptrace")
         self.assertEqual(fact["state"], "missing")
         self.assertIn("seccomp", fact["detail"])

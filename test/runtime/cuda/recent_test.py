@@ -136,6 +136,24 @@ class Recent(rig.RuntimeTest):
         _, stderr = recorder.communicate(timeout=30)
         self.assertRegex(stderr, r"SIGUSR2: wrote \S+gpuprof\.1\.txt \(")
 
+    def test_snapshots_are_there_after_two_seconds(self):
+        recorder = self.start(["--last", "1s"], "--launches", "100000")
+        self.assertTrue(rig.wait_for(lambda: (rig.gpu_records(self.profile_path) or 0) > 0))
+        numbers = iter(range(1, 100))
+
+        def snapshot():
+            number, begin = next(numbers), time.monotonic()
+            recorder.send_signal(signal.SIGUSR2)
+            self.wait_for_file(number)
+            took = time.monotonic() - begin
+            self.check_complete(self.numbered(number))
+            return took
+        self.assertLess(rig.least(snapshot, 0), 2)  # each try asks the program again for what it holds
+        recorder.send_signal(signal.SIGINT)
+        recorder.communicate(timeout=30)
+        late = [line for line in rig.Profile(self.profile_path).of("META") if line[0] == "sweep.late_ns"]
+        self.assertEqual(late, [], "work arrived after busy times had been written")
+
     def test_a_trigger_writes_a_file(self):
         recorder = self.start(["--last", "1s", "--trigger", "kernel>15us,wait>1h"], "--launches", "100000")
         self.wait_for_file(1)

@@ -239,6 +239,34 @@ TEST_CASE("counts of a complete recording are scaled by process, also if a time 
   }
 }
 
+TEST_CASE("the scaled numbers of rows, kernels and paths add up to that of their process") {
+  // 90 launches stand for 121. Each of 30 rows has 3 of them, 4.0333 when scaled. A kernel has 6 rows, a path 3 of
+  // them.
+  std::string text = kAggregateBase + "WINDOW;10;30;8\nCOVERAGE;1;represented;121\nCOVERAGE;1;weighted;90\n";
+  for (int i = 0; i < 30; ++i) {
+    const std::string id = std::to_string(20 + i);
+    text += "STRING;" + id + ";k" + std::to_string(i % 5) + "\nWORK;" + id + ";1;7;0;" + std::to_string(i % 2) +
+            ";0;0;0;0;0;kernel;" + std::to_string(20 + i % 5) + ";0\nGPU;0;" + id + ";3;30;10;10;0;0;0\n";
+  }
+  const Aggregate rows = aggregate_text(text);
+  CHECK(rows.total.count == 121);
+  CHECK(rows.info.gpu_records == 121);
+  std::map<std::string_view, uint64_t> kernels;
+  std::map<std::pair<std::string_view, profile::StackId>, uint64_t> paths;
+  for (const Row& row : rows.rows) {
+    const std::string_view name = rows.tables.text(rows.work(row).name);
+    CHECK((row.weight.count == 4 || row.weight.count == 5));
+    kernels[name] += row.weight.count;
+    paths[{name, rows.work(row).ustack}] += row.weight.count;
+  }
+  for (const auto& [name, count] : kernels) {
+    CHECK((count == 24 || count == 25));  // 24.2
+  }
+  for (const auto& [path, count] : paths) {
+    CHECK((count == 12 || count == 13));  // 12.1
+  }
+}
+
 TEST_CASE("lost work of weighted windows counts as much as recorded work") {
   const Aggregate rows = aggregate_text(kAggregateBase +
                                         "WINDOW;10;30;8\nGPU;0;1;80;800;10;10;0;0;0\nLOSS;1;ring_full;30\n"

@@ -7,6 +7,7 @@
 #include <random>
 #include <string>
 
+#include "analyze/paths/source_lines.h"
 #include "analyze/rows/aggregate.h"
 #include "analyze/rows/summarize.h"
 #include "catch.h"
@@ -91,10 +92,13 @@ Recording record_windows(uint64_t seed, uint64_t weight, uint64_t length_ns) {
   std::string& text = made.profile;
   text =
       "GPUPROF;3.5\nMETA;start_ns;0\nMETA;interval_ns;1000000000\nMETA;budget.max_overhead_percent;2\n"
-      "STRING;1;a\nSTRING;2;b\nSTRING;3;c\nSTRING;4;d\nPROCESS;1;7;1;0;1;0;0;0\n";
+      "STRING;1;a\nSTRING;2;b\nSTRING;3;c\nSTRING;4;d\nPROCESS;1;7;1;0;1;0;0;0\n"
+      "STRING;5;main\nSTRING;6;often\nSTRING;7;seldom\nSTRING;8;app.c\n"
+      "FRAME;1;native;5;8;10;0;0;0x1\nFRAME;2;native;6;8;20;0;0;0x2\nFRAME;3;native;7;8;30;0;0;0x3\n"
+      "USTACK;1;1;1;2\nUSTACK;2;1;1;3\n";
   for (size_t kernel = 0; kernel < kKernels; ++kernel) {
     const std::string id = std::to_string(kernel + 1);
-    text += "WORK;" + id + ";1;0;0;0;0;0;0;0;0;kernel;" + id + ";0\n";
+    text += "WORK;" + id + ";1;0;0;" + std::to_string(1 + kernel / 2) + ";0;0;0;0;0;kernel;" + id + ";0\n";
   }
   for (const auto& [key, row] : rows) {
     text += "GPU;" + std::to_string(key.first) + ";" + std::to_string(key.second + 1) + ";" +
@@ -113,13 +117,30 @@ uint64_t distance(uint64_t a, uint64_t b) {
   return a > b ? a - b : b - a;
 }
 
-Summary summary_of_windows(const std::string& profile) {
+Aggregate rows_of_windows(const std::string& profile) {
   auto reader = test::open_text(profile, false);
   REQUIRE(reader);
   auto rows = aggregate(*reader, {});
   INFO((rows ? std::string() : rows.error().message));
   REQUIRE(rows);
-  return summarize(*rows);
+  return std::move(*rows);
+}
+
+Summary summary_of_windows(const std::string& profile) {
+  return summarize(rows_of_windows(profile));
+}
+
+// Returns {time, half the width of its interval} of the function "often", which launches the kernels 0 and 1.
+std::pair<uint64_t, uint64_t> often_in(const Summary& summary) {
+  for (const FunctionLine& line : summary.functions) {
+    if (line.name == "often") {
+      const auto margin = line.uncertainty.margin();
+      REQUIRE(margin);
+      return {line.total.ns, margin->ns};
+    }
+  }
+  FAIL("the function is missing");
+  return {};
 }
 
 }  // namespace
@@ -128,11 +149,13 @@ TEST_CASE("the true times lie in 95% of the intervals") {
   std::array<int, kKernels + 1> right{};  // the last element counts the total
   std::array<int, kKernels + 1> known{};
   int right_counts = 0;
+  int right_functions = 0;
   double bias = 0;
   constexpr int kRuns = 200;
   for (int run = 0; run < kRuns; ++run) {
     const Recording made = record_windows(static_cast<uint64_t>(run), 10 + run % 20, (40 + run % 50) * kSliceNs);
-    const Summary summary = summary_of_windows(made.profile);
+    const Aggregate rows = rows_of_windows(made.profile);
+    const Summary summary = summarize(rows);
     const auto judge = [&](size_t which, uint64_t truth, uint64_t estimate, const std::optional<Margin>& margin) {
       REQUIRE(margin);
       if (!margin->is_rare) {
@@ -152,6 +175,16 @@ TEST_CASE("the true times lie in 95% of the intervals") {
       total += ns;
     }
     judge(kKernels, total, summary.total.ns, summary.margin);
+    const auto [often_ns, often_margin] = often_in(summary);
+    right_functions += distance(often_ns, made.truth[0] + made.truth[1]) <= often_margin ? 1 : 0;
+    const LaunchingLines lines = launching_lines(rows, {});
+    for (const LaunchingLine& line : lines.files.at(0).lines) {
+      REQUIRE(line.uncertainty.margin());
+      if (line.function == "often") {
+        CHECK(line.total.ns == often_ns);
+        CHECK(line.uncertainty.margin()->ns == often_margin);
+      }
+    }
     bias += static_cast<double>(summary.total.ns) / static_cast<double>(total) - 1;
   }
   CAPTURE(right, known);
@@ -160,6 +193,8 @@ TEST_CASE("the true times lie in 95% of the intervals") {
   int all_known = 0;
   CHECK(right_counts >= kRuns * 92 / 100);
   CHECK(right_counts <= kRuns * 98 / 100);
+  CHECK(right_functions >= kRuns * 92 / 100);
+  CHECK(right_functions <= kRuns * 98 / 100);
   CHECK(known[0] == kRuns);
   CHECK(known[1] == kRuns);
   for (const size_t which : {0, 1, 2, 4}) {

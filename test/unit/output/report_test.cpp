@@ -180,6 +180,16 @@ TEST_CASE("the average of an estimate is at most its maximum, and at least its m
   CHECK(json.find("\"avg_ns\":100,\"min_ns\":100,\"max_ns\":100") != std::string::npos);
 }
 
+TEST_CASE("the report of an estimate says that samples are not scaled, and which of their shares have intervals") {
+  const std::string text =
+      "GPUPROF;3.5\nSTRING;1;kernel\nSTRING;2;stall\nPROCESS;1;7;0;0;0;0;0;0\nWORK;1;1;7;0;0;0;0;0;0;0;kernel;1;0\n"
+      "GPU;0;1;1;100;100;100;10000;0;0\nEUSTALL;0;1;0;2;0;5;0\n";
+  const std::string estimate = "WINDOW;1000;1025;2\nCOVERAGE;1;represented;14\nCOVERAGE;1;weighted;10\n";
+  const std::string sentence = "Samples are only those in windows";  // the page breaks the line behind it
+  CHECK(report(read_all(text), {}).find(sentence) == std::string::npos);
+  CHECK(report(read_all(text + estimate), {}).find(sentence) != std::string::npos);
+}
+
 TEST_CASE("launches without times of a merged profile are named, and have no times in the tables") {
   const std::string text =
       "GPUPROF;3.0\nSTRING;1;timed\nSTRING;2;counted\nSTRING;3;both\nPROCESS;1;7;0;0;0;0;0;0\n"

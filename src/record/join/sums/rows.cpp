@@ -107,6 +107,9 @@ void Rows::add(const WorkEvent& event, const WorkKey& key, profile::WorkId work,
   if (!event.site.is_host || event.site.op == profile::Op::call) {
     add_duration(duration, event.weight, value);
   }
+  if (!event.site.is_host && (call_ns == 0 || event.more || event.site.graph_node != 0)) {
+    unbound_ns_ = std::max(unbound_ns_, event.end_ns);
+  }
   if (!join_.options.duty_cycle) {  // work that was launched between windows is unknown, and may run in windows
     share_time(event, key, work, pid);
   }
@@ -217,7 +220,9 @@ void Rows::sweep(uint64_t oldest_waiting) {
   if (finished_) {
     return;
   }
-  const uint64_t latest = join_.now_ns > kSweepDelayNs ? join_.now_ns - kSweepDelayNs : 0;
+  const uint64_t delayed = join_.now_ns > kSweepDelayNs ? join_.now_ns - kSweepDelayNs : 0;
+  const bool may_be_early = early_ns_ > kSweepDelayNs && unbound_ns_ < early_ns_ - kSweepDelayNs;
+  const uint64_t latest = may_be_early ? std::max(delayed, std::min(early_ns_, join_.now_ns)) : delayed;
   const bool hurry = occupancy_.pending() > kMaxSweepPending || join_.memory().is_limited();
   swept_ns_ = std::max(swept_ns_, hurry ? latest : std::min(latest, oldest_waiting));
   occupancy_.advance(swept_ns_);

@@ -42,6 +42,9 @@ class Rows {
   void end_iteration();
   // Apportions device time up to some seconds ago, but only up to the oldest launch whose work has not arrived.
   void sweep(uint64_t oldest_waiting);
+  // Lets sweep() advance to `ns` without its usual delay, because all work that ended before has arrived. Ignored if
+  // other work may still run that no waiting launch announces: a graph's next nodes, or work of unknown launches.
+  void sweep_early(uint64_t ns) { early_ns_ = ns; }
   uint64_t take_longest_gap() { return occupancy_.take_longest_gap(swept_ns_); }
   // Ends the recording. Add all work before this call.
   void finish();
@@ -85,6 +88,8 @@ class Rows {
   uint64_t queue_ns_ = 0;  // sum over the recording; must fit into 64 bits
   uint64_t ahead_ns_ = 0;
   uint64_t swept_ns_ = 0;
+  uint64_t early_ns_ = 0;    // see sweep_early()
+  uint64_t unbound_ns_ = 0;  // latest end of work that does not show whether its launch has more work
   bool finished_ = false;
 };
 

@@ -602,6 +602,34 @@ TEST_CASE("no time is swept before the recording began") {
   CHECK(rig.take().swept_ns == 1'000'000'000);
 }
 
+TEST_CASE("an early sweep is refused while more work of a known or unknown launch may run") {
+  constexpr uint64_t kSecond = 1'000'000'000;
+  struct Case {
+    bool is_launched = true;
+    bool more = false;
+    uint64_t node = 0;
+    uint64_t end_ns = 19 * kSecond;
+    bool is_early = false;
+  };
+  for (const Case& one : {Case{.is_early = true}, Case{.more = true}, Case{.node = 3}, Case{.is_launched = false},
+                          Case{.more = true, .end_ns = 16 * kSecond, .is_early = true}}) {
+    Rig rig;
+    rig.stack(77);
+    fake_now_ns = 20 * kSecond;
+    if (one.is_launched) {
+      rig.launch(1, 77);
+    }
+    GpuOp op = Rig::kernel(1, 1000, one.end_ns);
+    op.more = one.more;
+    op.graph_node = one.node;
+    rig.correlator.on_gpu_op(op);
+    rig.correlator.end_iteration();
+    rig.correlator.sweep_early(19'500'000'000);
+    CAPTURE(one.more, one.node, one.is_launched, one.end_ns);
+    CHECK(rig.take().swept_ns == (one.is_early ? 19'500'000'000 : 17 * kSecond));
+  }
+}
+
 TEST_CASE("the sweep waits for a launch whose work is pending") {
   constexpr uint64_t kSecond = 1'000'000'000;
   Rig rig;
