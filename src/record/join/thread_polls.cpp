@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -29,6 +30,8 @@ constexpr uint64_t kRestsPerRound = 9;
 // How many results may wait for the recorder's main thread. It takes them at least 50 times a second.
 constexpr size_t kMostResults = 100'000;
 
+constexpr std::string_view kReadsOrWrites = "waits: read or write";
+
 // Returns the last number in the line "NSpid:" of a file "status": the id in the innermost namespace. `depth`: in how
 // many namespaces the thread has an id.
 uint64_t innermost_id(const std::string& status, size_t& depth) {
@@ -54,6 +57,15 @@ uint64_t number_after(std::string_view text, std::string_view word) {
   return at == std::string_view::npos
              ? 0
              : std::strtoul(std::string(text.substr(at + word.size(), 24)).c_str(), nullptr, 10);
+}
+
+// Returns whether a thread blocked in a read or write waits for a file. Its state says so, too, but is read later.
+bool waits_for_file(const std::string& folder, const std::string& syscall) {
+  unsigned long file = 0;
+  struct stat facts = {};
+  return std::sscanf(syscall.c_str(), "%*d %lx", &file) == 1 &&
+         stat((folder + "fd/" + std::to_string(file)).c_str(), &facts) == 0 &&
+         (S_ISREG(facts.st_mode) || S_ISBLK(facts.st_mode));
 }
 
 // Returns the longest throttled time of nested cgroups: throttling of several of them at once counts once.
@@ -126,10 +138,11 @@ std::string_view wait_of(long number, bool on_disk) {
     case SYS_write:
     case SYS_pwrite64:
     case SYS_writev:
+    case SYS_openat:
+      return on_disk ? "disk" : kReadsOrWrites;
     case SYS_fsync:
     case SYS_fdatasync:
-    case SYS_openat:
-      return on_disk ? "disk" : "waits: read or write";
+      return "disk";
     case SYS_recvfrom:
     case SYS_recvmsg:
     case SYS_sendto:
@@ -215,6 +228,9 @@ std::optional<ThreadPoll> poll_thread(const std::string& folder, const ThreadMom
   }
   poll.time_ns = moment.time_ns;
   poll.blocked = blocked_reason(read_text(folder + "stat", kMostBytes), moment.syscall);
+  if (poll.blocked == kReadsOrWrites && waits_for_file(folder, moment.syscall)) {
+    poll.blocked = "disk";
+  }
   return poll;
 }
 

@@ -18,6 +18,11 @@ POINTS = 0.03
 TAKEN = "the CPU samples ended early, because the program has taken their signal"
 
 
+# The folder of the cgroups, the files that limit a cgroup's CPU time, and its throttled time in cpu.stat with the unit.
+VERSION_1 = ("/sys/fs/cgroup/cpu", {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "25000"}, r"throttled_time (\d+)", 1)
+VERSION_2 = ("/sys/fs/cgroup", {"cpu.max": "25000 100000"}, r"throttled_usec (\d+)", 1000)
+
+
 class CpuSamples(rig.RuntimeTest):
     def record_phases(self, command, *options, hertz=99):
         """Returns the profile and {phase: ns}, as the program measured them."""
@@ -80,6 +85,7 @@ class CpuSamples(rig.RuntimeTest):
         """
         for attempt in range(3):
             idle, expected = self.shares_in_gaps(*options)
+            self.no_processor = idle["[no processor]"]
             found = {name: (of_idle(idle), of_program(expected)) for name, (of_idle, of_program) in shares.items()}
             if all(abs(share - wanted) < POINTS for share, wanted in found.values()):
                 return
@@ -109,6 +115,19 @@ class CpuSamples(rig.RuntimeTest):
                                                        lambda of: of["wait_for_lock"])})
         text = " ".join(self.gpuprof("report", "--full", self.profile_path).split())
         self.assertRegex(text, r"not explained by CPU samples, [\d.]+% is estimated from [\d,]+ polls of threads in short")
+
+    @rig.requires("opencl", f"program:{GAPS}")
+    def test_gaps_in_which_the_program_waits_for_the_disk(self):
+        for option, cause, function in (("--fault", "[page fault]", "touch_pages"), ("--read", "[disk]", "read_parts")):
+            with self.subTest(option):
+                if self.run_command([GAPS, option, "1"]).returncode == 77:
+                    self.skipTest("the file system keeps all files in memory")
+                try:
+                    self.check_gaps([option, "1000"], {cause: (lambda idle: idle[cause], lambda of: of[function])})
+                except self.failureException as error:
+                    if self.no_processor < 0.1:
+                        raise
+                    self.skipTest(f"other programs had the processors: {error}")
 
     @rig.requires("opencl", f"program:{PHASES}")
     def test_idle_time_has_the_reasons_of_the_launching_thread(self):
@@ -301,30 +320,43 @@ class CpuSamples(rig.RuntimeTest):
 
     @rig.requires("opencl", f"program:{PHASES}")
     def test_a_program_in_a_throttled_cgroup(self):
-        self.check_throttled(99, 0.5, 1.05)
+        self.check_throttled(VERSION_1, 99, 0.5, 1.05)
 
     @rig.requires("opencl", f"program:{PHASES}")
     def test_bpf_shows_where_a_program_is_throttled(self):
         self.requires_bpf()
-        self.check_throttled("bpf", 0.8, 1.05)
+        self.check_throttled(VERSION_1, "bpf", 0.8, 1.05)
         found = sum(ns for frames, ns in self.folded("--weight", "idle")
                     if frames[-1] == "[throttled]" and any("compute_in_a" in frame for frame in frames))
         self.assertGreater(found, 0)
 
-    def check_throttled(self, hertz, least, most):
-        group = f"/sys/fs/cgroup/cpu/gpuprof_test_{os.getpid()}"
+    @rig.requires("opencl", f"program:{PHASES}")
+    def test_a_program_in_a_throttled_cgroup_of_version_2(self):
+        try:
+            with open("/sys/fs/cgroup/cgroup.subtree_control", "r+", encoding="ascii") as file:  # creates no file
+                file.write("+cpu")
+        except OSError as error:
+            self.skipTest(f"no cgroup v2 with a limit of CPU time can be made: {error}")
+        self.check_throttled(VERSION_2, 99, 0.5, 1.05)
+
+    def check_throttled(self, cgroups, hertz, least, most):
+        """Records a program in a new cgroup. `least` and `most` limit the share of the throttled time that is found."""
+        parent, limits, pattern, unit_ns = cgroups
+        group = f"{parent}/gpuprof_test_{os.getpid()}"
         try:
             os.mkdir(group)
-            for name, value in (("cpu.cfs_period_us", 100000), ("cpu.cfs_quota_us", 25000)):
-                with open(f"{group}/{name}", "w", encoding="ascii") as file:
-                    file.write(str(value))
+            for name, value in limits.items():
+                with open(f"{group}/{name}", "r+", encoding="ascii") as file:
+                    file.write(value)
         except OSError as error:
+            if os.path.isdir(group):
+                os.rmdir(group)
             self.skipTest(f"no cgroup can be made: {error}")
         try:
             enter = f"echo $$ > {group}/cgroup.procs && exec {PHASES} --rounds 4"
             profile, _ = self.record_phases(["sh", "-c", enter], hertz=hertz)
             with open(f"{group}/cpu.stat", encoding="ascii") as file:
-                throttled = int(re.search(r"throttled_time (\d+)", file.read())[1])
+                throttled = int(re.search(pattern, file.read())[1]) * unit_ns
         finally:
             os.rmdir(group)
         self.check_conserved(profile)

@@ -4,11 +4,19 @@
 //   --launch N  computes in two functions, 70:30, for 20 to 500 us after a short kernel, N times
 //   --half N    computes for 1 ms and sleeps for 1 ms, N times
 //   --lock N    computes for 1 ms and waits 2 ms for a lock that another thread holds, N times
+//   --fault N   computes for 1 ms and touches pages of a file that are not in memory, N times
+//   --read N    computes for 1 ms and reads parts of a file that are not in memory, N times
+// Exits with 77 if the file system keeps the file in memory.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <mutex>
 #include <random>
 #include <semaphore>
 #include <thread>
+#include <vector>
 
 #include "setup.h"
 #include "spent.h"
@@ -51,6 +59,68 @@ void hold_lock(long rounds) {
   held.acquire();
   const std::lock_guard guard(lock);
 }
+
+// A file in the working directory, without a name.
+class File {
+ public:
+  File() : fd_(open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)) {
+    const std::vector<char> piece(1 << 20, 'x');
+    for (size_t written = 0; written < kBytes; written += piece.size()) {
+      if (write(fd_, piece.data(), piece.size()) != static_cast<ssize_t>(piece.size())) {
+        std::exit(77);
+      }
+    }
+    fsync(fd_);
+    void* const mapped = mmap(nullptr, kBytes, PROT_READ, MAP_SHARED, fd_, 0);
+    pages_ = static_cast<volatile const char*>(mapped);
+    drop();
+    unsigned char in_memory = 0;
+    if (mapped == MAP_FAILED || mincore(mapped, 1, &in_memory) != 0 || (in_memory & 1) != 0) {
+      std::exit(77);
+    }
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() { close(fd_); }
+
+  [[gnu::noinline]] void touch_pages() {
+    use("touch_pages", [this](off_t at) { seen_ = seen_ + pages_[at]; });
+  }
+  [[gnu::noinline]] void read_parts() {
+    use("read_parts",
+        [this](off_t at) { seen_ = seen_ + (pread(fd_, part_.data(), part_.size(), at) > 0 ? part_.front() : 0); });
+  }
+
+ private:
+  static constexpr size_t kBytes = 64 << 20;
+  // So much is read at once, at a page fault by reading ahead. A poll does not see waits that are much shorter.
+  static constexpr off_t kStep = 1 << 20;
+  static constexpr int kParts = 4;
+
+  void drop() {
+    madvise(const_cast<char*>(pages_), kBytes, MADV_DONTNEED);
+    posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);
+  }
+
+  template <typename Use>
+  void use(const char* name, Use use) {
+    const TimedBlocked timed(name);
+    for (int i = 0; i < kParts; ++i) {
+      use(next_);
+      next_ += kStep;
+      if (next_ >= static_cast<off_t>(kBytes)) {
+        next_ = 0;
+        drop();
+      }
+    }
+  }
+
+  int fd_;
+  volatile const char* pages_ = nullptr;
+  std::vector<char> part_ = std::vector<char>(kStep);
+  off_t next_ = 0;
+  volatile int seen_ = 0;
+};
 
 class Device {
  public:
@@ -128,6 +198,17 @@ int main(int argc, char** argv) {
     value += compute_in_a(microseconds(1000));
     wait_for_lock();
   });
+  if (mode == "--fault" || mode == "--read") {
+    File file;
+    repeat("--fault", microseconds(500), [&] {
+      value += compute_in_a(microseconds(1000));
+      file.touch_pages();
+    });
+    repeat("--read", microseconds(500), [&] {
+      value += compute_in_a(microseconds(1000));
+      file.read_parts();
+    });
+  }
   holder.join();
   print_spent();
   return value > 0 ? 0 : 1;

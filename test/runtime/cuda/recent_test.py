@@ -215,7 +215,7 @@ class Recent(rig.RuntimeTest):
         refuse(["--last", "2s", "--latency"], "--last cannot be combined with --latency")
         refuse(["--rotate", "2s", "--max-overhead", "1"], "--rotate cannot be combined with --max-overhead")
         refuse(["--last", "2s", "--rotate", "2s"], "both --last and --rotate")
-        refuse(["--rotate", "1500ms"], "not a multiple of --interval")
+        refuse(["--rotate", "1550ms"], "not a multiple of --interval")
         refuse(["--last", "1s", "--interval", "2s"], "shorter than --interval")
         refuse(["--trigger", "kernel>1s"], "--trigger without --last")
         refuse(["--last", "2s", "--trigger", "kernel=1s"], "'kernel=1s' is not an event")
