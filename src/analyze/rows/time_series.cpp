@@ -13,20 +13,30 @@ namespace {
 // Preferred numbers of blocks per cell. If a block lasts a second, a cell is a divisor or a multiple of a minute.
 constexpr std::array<uint64_t, 8> kSteps{1, 2, 5, 10, 20, 30, 60, 120};
 
-uint64_t blocks_in_cell(size_t blocks, size_t most_cells) {
+// `blocks` may be any 64-bit number, because a forged window may have any end.
+uint64_t cells_for(uint64_t blocks, uint64_t blocks_in_cell) {
+  return blocks == 0 ? 0 : (blocks - 1) / blocks_in_cell + 1;
+}
+
+uint64_t blocks_in_cell(uint64_t blocks, size_t most_cells) {
   for (const uint64_t step : kSteps) {
-    if ((blocks + step - 1) / step <= most_cells) {
+    if (cells_for(blocks, step) <= most_cells) {
       return step;
     }
   }
-  return (blocks + most_cells - 1) / most_cells;
+  return cells_for(blocks, most_cells);
 }
 
-bool fits(const SliceSums& sums, uint64_t cell_slices, size_t cells, uint64_t interval_ns) {
-  uint64_t slices = 0;
-  uint64_t end = 0;
-  return !__builtin_mul_overflow(cell_slices, cells, &slices) && !__builtin_add_overflow(slices, sums.origin(), &end) &&
-         !__builtin_mul_overflow(end, interval_ns, &end);
+// Returns false if the end of the last cell exceeds 64 bits.
+bool fits(const TimeSeries& series) {
+  uint64_t ns = 0;
+  return !__builtin_mul_overflow(series.cell_ns, series.cells.size(), &ns) &&
+         !__builtin_add_overflow(series.start_ns, ns, &ns);
+}
+
+Error beyond_64_bits() {
+  return {"the end of the profile's last time slice exceeds 64 bits of nanoseconds",
+          "the profile's slice numbers or its META interval_ns are wrong"};
 }
 
 // Returns the selected time. If the profile is a subset by time slices, returns the part of it in these slices. Returns
@@ -61,6 +71,17 @@ void add_windows(const Aggregate& rows, const TimeWindow& time, uint64_t start_n
       recorded = saturating_add(recorded, window.end_ns - window.start_ns);
     }
   }
+}
+
+// Returns when the selected recording ended, since its start. 0: unknown.
+uint64_t end_of(const Aggregate& rows) {
+  const auto time = described_time(rows);
+  const auto start_ns = rows.info.start_ns();
+  uint64_t end_ns = 0;
+  for (const profile::Window& window : rows.windows) {
+    end_ns = std::max(end_ns, window.end_ns);
+  }
+  return time && start_ns ? std::min(time->to_ns, end_ns - std::min(end_ns, *start_ns)) : 0;
 }
 
 void put_recorded(const Aggregate& rows, TimeSeries& series) {
@@ -98,15 +119,21 @@ Result<TimeSeries> time_series(const Aggregate& rows, Measure measure, size_t mo
   const bool of_events = measure == Measure::gpu && rows.has_timeline;
   const SliceSums& sums = of_samples ? rows.sample_slices : rows.slices;
   const std::vector<Weight> blocks = of_events ? rows.timeline.cells() : sums.blocks();
-  const uint64_t step = blocks_in_cell(blocks.size(), most_cells);
-  TimeSeries series;
-  series.cells.resize((blocks.size() + step - 1) / step);
-  if (!of_events && !fits(sums, step * sums.width(), series.cells.size(), rows.grid.interval_ns)) {
-    return Error{"the end of the profile's last time slice exceeds 64 bits of nanoseconds",
-                 "the profile's slice numbers or its META interval_ns are wrong"};
+  TimeSeries series{.start_ns = rows.timeline.start_ns()};
+  uint64_t block_ns = rows.timeline.cell_ns();
+  if (!of_events && (__builtin_mul_overflow(sums.origin(), rows.grid.interval_ns, &series.start_ns) ||
+                     __builtin_mul_overflow(sums.width(), rows.grid.interval_ns, &block_ns))) {
+    return beyond_64_bits();
   }
-  series.start_ns = of_events ? rows.timeline.start_ns() : sums.origin() * rows.grid.interval_ns;
-  series.cell_ns = step * (of_events ? rows.timeline.cell_ns() : sums.width() * rows.grid.interval_ns);
+  uint64_t count = blocks.size();
+  if (const uint64_t end_ns = end_of(rows); count > 0 && end_ns > series.start_ns) {
+    count = std::max(count, (end_ns - series.start_ns - 1) / block_ns + 1);
+  }
+  const uint64_t step = blocks_in_cell(count, most_cells);
+  series.cells.resize(cells_for(count, step));
+  if (__builtin_mul_overflow(step, block_ns, &series.cell_ns) || !fits(series)) {
+    return beyond_64_bits();
+  }
   for (size_t i = 0; i < blocks.size(); ++i) {
     series.cells[i / step] += blocks[i];
     series.total += blocks[i];

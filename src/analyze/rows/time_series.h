@@ -13,7 +13,7 @@ namespace gpuprof::analyze {
 struct TimeSeries {
   uint64_t start_ns = 0;      // start of the first cell, since the start of the recording
   uint64_t cell_ns = 0;       // length of a cell: one or several slices; any length if the profile has all events
-  std::vector<Weight> cells;  // from start_ns to the last nonzero cell; empty without data
+  std::vector<Weight> cells;  // from start_ns to the end of the recording, or to the last work; empty without data
   // For each cell, how much of its time was recorded. Empty if the profile does not say when it recorded.
   std::vector<uint64_t> recorded_ns;
   // With --max-overhead, a cell has the work of the windows that began in it. So `recorded_ns` has their lengths.

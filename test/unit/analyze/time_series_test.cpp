@@ -309,6 +309,13 @@ TEST_CASE("cells know how much of their time was recorded") {
   CHECK(recorded(text + "META;filter;--not --from 1s --to 2s\n" + windows + kRows, all).empty());
 }
 
+TEST_CASE("cells reach the end of the recording, also if nothing ran before it") {
+  const std::string text = kHead + kInterval + "META;start_ns;1000000000\nWINDOW;1000000000;";
+  CHECK(cells_of(text + "6200000000\n" + kRows, Measure::gpu, &Weight::count) ==
+        Cells{2, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0});
+  CHECK(cells_of(text + "9000000000000000000\n" + kRows, Measure::gpu, &Weight::count, 4) == Cells{11, 0, 0, 0});
+}
+
 TEST_CASE("slices far apart use bounded memory") {
   SliceSums sums;
   uint64_t slice = 0;
