@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks `record --cpu` in PyTorch programs that know why the GPU was idle, and measures its cost.
 
-    test/bench/gpu_idle.py --gpuprof PATH [--device cuda] [--piece NAME ...] [--rounds N]
+    test/bench/gpu_idle.py --gpuprof PATH [--cpu=--cpu=bpf] [--device cuda] [--piece NAME ...] [--rounds N]
 
 Pieces:
   phases  idle time of long (0.1 to 0.3 s) and of short gaps (0.3 to 2 ms), of a computing function, a sleeping one and one
@@ -181,9 +181,9 @@ def program_cost(options):
 
 # The checks.
 
-def record(options, profile, program, *more, record_options=("--cpu",)):
+def record(options, profile, program, *more, record_options=None):
     done = subprocess.run(
-        [options.gpuprof, "record", *record_options, "-o", profile, "--", sys.executable, os.path.abspath(__file__),
+        [options.gpuprof, "record", *(record_options or (options.cpu,)), "-o", profile, "--", sys.executable, os.path.abspath(__file__),
          "--device", options.device, "--program", program, *more],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200, check=False)
     check(done.returncode == 0, f"{program}: recorded {done.stderr[-300:] if done.returncode else ''}")
@@ -243,7 +243,7 @@ def piece_ddp(options, scratch):
         right = 0
         for _ in range(options.rounds):
             profile = os.path.join(scratch, "ddp")
-            record(options, profile, "ddp", "--late", late, record_options=("--cpu", "--interval", "200ms"))
+            record(options, profile, "ddp", "--late", late, record_options=(options.cpu, "--interval", "200ms"))
             done = subprocess.run([options.gpuprof, "ranks", "--json", profile], stdin=subprocess.DEVNULL,
                                   capture_output=True, text=True, timeout=200, check=False)
             if not done.stdout:
@@ -261,7 +261,7 @@ def piece_ddp(options, scratch):
 def piece_cost(options, scratch):
     values = collections.defaultdict(list)
     for number in range(options.rounds):
-        for name, more in [("record", ()), ("record --cpu", ("--cpu",))][::1 if number % 2 == 0 else -1]:
+        for name, more in [("record", ("--stacks=inproc",)), (f"record {options.cpu}", (options.cpu,))][::1 if number % 2 == 0 else -1]:
             said = record(options, os.path.join(scratch, "cost"), "cost", record_options=more)
             match = re.search(r"p10 (\d+) median (\d+)", said)
             if match:
@@ -275,6 +275,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gpuprof")
     parser.add_argument("--device", default="cuda")
+    parser.add_argument("--cpu", default="--cpu", metavar="OPTION", help="the option of record, such as --cpu=bpf")
     parser.add_argument("--piece", action="append", choices=PIECES)
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--program", choices=(*PIECES, "rank"), help=argparse.SUPPRESS)  # this process is the program

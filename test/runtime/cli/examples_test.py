@@ -9,6 +9,7 @@ for `pidof`. `sudo` is a stand-in, as a real one would not find this build. NOT_
 import gzip
 import os
 import pty
+import pwd
 import re
 import shutil
 import stat
@@ -34,7 +35,7 @@ NOT_RUN = (
     (r"gpuprof annotate --gpu --kernel attention", "needs samples of GPU code; test/golden/options has some"),
 )
 # Commands that need more than PoCL: (text in the command, the requirement as named by rig.why_not).
-NEEDS = ((" -p ", "ebpf"),)
+NEEDS = ((" -p ", "ebpf"), ("--cpu=bpf", "ebpf"), ("--weight offcpu", "ebpf"))
 
 PAGES = ("README.md", "docs/cli.md", "docs/manual.roff")
 LAUNCHES = 60
@@ -123,7 +124,8 @@ class Sandbox:
         shutil.copy(stored, os.path.join(folder, "iaprof.txt"))
         with open(stored, "rb") as file, gzip.open(os.path.join(folder, "iaprof.txt.gz"), "wb") as packed:
             packed.write(file.read())
-        self.environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+        self.environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}",
+                            "USER": pwd.getpwuid(os.geteuid()).pw_name}
 
     def start_app(self):
         """Starts the app for the example that records a running process."""
