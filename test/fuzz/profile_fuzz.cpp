@@ -91,10 +91,12 @@ void require_folded_sums(const analyze::Aggregate& rows, bool lines) {
 
 // Adjacent windows must contain all work exactly once, and cells of the time series must sum up to the rows.
 void require_window_sums(std::string_view text, const analyze::Aggregate& all) {
-  if (all.interval_ns > UINT64_MAX / 8) {
+  // Between two slices, because a window is widened to complete slices.
+  const uint64_t border = all.grid.slice_with(1 + text.size() / 8 % 4);
+  uint64_t cut = 0;
+  if (__builtin_mul_overflow(border == 0 ? all.grid.width(0) : border, all.grid.interval_ns, &cut)) {
     return;
   }
-  const uint64_t cut = all.interval_ns * (1 + text.size() / 8 % 4);
   uint64_t ns = 0;
   uint64_t samples = 0;
   for (const analyze::TimeWindow& window : {analyze::TimeWindow{.to_ns = cut}, analyze::TimeWindow{.from_ns = cut}}) {
@@ -135,7 +137,7 @@ void add_up(std::string_view text) {
   }
   require_sums(*rows);
   require_folded_sums(*rows, text.size() % 2 != 0);
-  if (rows->interval_ns > 0 && text.size() % 8 == 0) {
+  if (rows->grid.interval_ns > 0 && text.size() % 8 == 0) {
     require_window_sums(text, *rows);
   }
   if (reader->skipped_bad() > 0) {

@@ -78,7 +78,7 @@ class CpuSamples(rig.RuntimeTest):
             idle[phase] += ns / whole
         return idle, {name: ns / whole for name, ns in expected.items()}
 
-    def check_gaps(self, options, shares):
+    def check_gaps(self, options, shares, points=POINTS):
         """Records a program up to three times, as other programs may take the processors from it.
 
         `shares`: {name: a function of idle shares, the same of what the program measured}
@@ -87,7 +87,7 @@ class CpuSamples(rig.RuntimeTest):
             idle, expected = self.shares_in_gaps(*options)
             self.no_processor = idle["[no processor]"]
             found = {name: (of_idle(idle), of_program(expected)) for name, (of_idle, of_program) in shares.items()}
-            if all(abs(share - wanted) < POINTS for share, wanted in found.values()):
+            if all(abs(share - wanted) < points for share, wanted in found.values()):
                 return
             print(f"attempt {attempt}: {found} of {dict(idle)}, expected {expected}")
         self.fail(f"found and expected shares: {found}")
@@ -123,7 +123,8 @@ class CpuSamples(rig.RuntimeTest):
                 if self.run_command([GAPS, option, "1"]).returncode == 77:
                     self.skipTest("the file system keeps all files in memory")
                 try:
-                    self.check_gaps([option, "1000"], {cause: (lambda idle: idle[cause], lambda of: of[function])})
+                    # Each wait is short: polls have an error of up to 6 points here. --cpu=bpf has 3, see below.
+                    self.check_gaps([option, "1000"], {cause: (lambda idle: idle[cause], lambda of: of[function])}, 0.07)
                 except self.failureException as error:
                     if self.no_processor < 0.1:
                         raise

@@ -146,6 +146,7 @@ void SampledIdle::settle(bool at_once, const Emit& emit) {
   const bool by_polls = !now_.are_exact();
   const std::map<Work, uint64_t> shares = shares_of(now_);
   std::vector<uint64_t> weights;
+  weights.reserve(shares.size());
   for (const auto& [work, share] : shares) {
     weights.push_back(share);
   }
