@@ -132,7 +132,7 @@ int on_switch(__u64* ctx) {
   }
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
   off->woken_ns = 0;
-  off->throttled_ns = throttled_ns(task);
+  off->throttled_ns = is_feeder(pid, own_tid(task)) ? throttled_ns(task) : ~0ULL; /* unknown */
   off->state = state_of(task, ctx[0] & 1, (__u32)ctx[3]);
   off->system_call = GPUPROF_SYSTEM_CALL(regs);
   off->off_ns = bpf_ktime_get_ns();

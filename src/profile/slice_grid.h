@@ -49,11 +49,14 @@ class SliceGridReader {
   }
   [[nodiscard]] const SliceGrid& grid() const { return grid_; }
 
-  // A length that is no multiple of the short one, or is 0, is ignored.
+  // Long slices have at most this many short ones, so that readers can double a number of slices until it is larger.
+  static constexpr uint64_t kMostWidth = uint64_t{1} << 32U;
+
+  // Ignores a length of long slices that is 0, is no multiple of the short one, or exceeds kMostWidth.
   static SliceGrid grid_of(uint64_t interval_ns, uint64_t long_from_ns, uint64_t long_interval_ns) {
     SliceGrid grid{.interval_ns = interval_ns};
     if (interval_ns != 0 && long_from_ns != UINT64_MAX && long_interval_ns > interval_ns &&
-        long_interval_ns % interval_ns == 0) {
+        long_interval_ns % interval_ns == 0 && long_interval_ns / interval_ns <= kMostWidth) {
       grid.long_width = long_interval_ns / interval_ns;
       grid.first_long = long_from_ns / long_interval_ns * grid.long_width;
     }

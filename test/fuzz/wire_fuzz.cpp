@@ -91,7 +91,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // A fixed time makes every input reproducible, and limits the number of slices.
   constexpr auto clock = [] { return uint64_t{1'000'000'000}; };
   Correlator correlator({.start_ns = 1,
-                         .interval_ns = 1'000'000,
+                         .grid = {.interval_ns = 1'000'000},
                          .stacks_from_sources = true,
                          .timeline = true,
                          .latency = true,

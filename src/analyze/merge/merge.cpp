@@ -38,7 +38,9 @@ class Merger {
     using Grid = p::SliceGridReader;
     const p::SliceGrid& grid = clock_.grid;
     const auto ns_if = [&grid](bool is_known, uint64_t slices) {
-      return is_known ? std::optional(slices * grid.interval_ns) : std::nullopt;
+      uint64_t ns = 0;
+      const bool fits = !__builtin_mul_overflow(slices, grid.interval_ns, &ns);
+      return is_known && fits ? std::optional(ns) : std::nullopt;
     };
     const std::pair<std::string_view, std::optional<uint64_t>> facts[] = {
         {"start_ns", clock_.start_ns},

@@ -71,7 +71,7 @@ Result<MergeClock> common_clock(const std::vector<MergeInput>& inputs, const std
         (grid.interval_ns != clock.grid.interval_ns || (both_long && grid.long_width != clock.grid.long_width))) {
       return Error{"cannot merge " + inputs[first_with_interval].name + " and " + inputs[i].name +
                        ": their time slices last " + slice_lengths(clock.grid) + " and " + slice_lengths(grid),
-                   "record them with the same --interval"};
+                   "record all of them with the same --interval, such as --interval 1s"};
     }
     if (grid.interval_ns != 0 && (clock.grid.interval_ns == 0 || (grid.has_long() && !clock.grid.has_long()))) {
       clock.grid = grid;

@@ -38,6 +38,9 @@ double excess(const Sums& sums, size_t rank) {
   return sums[rank] - median_of_others(sums, rank);
 }
 
+// Limits the memory for the frames of sampled paths. A job with more has no names of functions here.
+constexpr size_t kMostFrames = 4'000'000;
+
 // A sampled path. Frames are looked at one by one, from the outermost: a tree of them would be as deep as the deepest
 // stack, and would have sums of all ranks for each function.
 struct SampledPath {
@@ -89,13 +92,21 @@ std::vector<CpuCause> cpu_causes(Job& job, size_t rank, uint64_t first, uint64_t
   std::vector<SampledPath> sampled;
   std::map<std::string, Sums> states;
   const auto sums = job.sums(first, last);
+  size_t frames = 0;
   for (size_t i = 0; i < sums.size(); ++i) {
+    if (sums[i].empty()) {
+      continue;
+    }
     const JobPath& path = job.paths()[i];
     if (path.activity == Activity::blocked) {
       add(sums[i], states.try_emplace(without_brackets(job.kernel(path)), ranks).first->second);
     } else if (path.activity == Activity::on_cpu) {
       add(sums[i], on_cpu);
+      if (frames > kMostFrames) {
+        continue;
+      }
       sampled.push_back({&sums[i], job.call_path(path).shown()});
+      frames += sampled.back().frames.size();
       std::erase_if(sampled.back().frames, [](const PathFrame& frame) {
         return frame.cls == FrameClass::note || frame.cls == FrameClass::mark;
       });
@@ -114,7 +125,7 @@ std::vector<CpuCause> cpu_causes(Job& job, size_t rank, uint64_t first, uint64_t
                       .others_ns = static_cast<uint64_t>(median_of_others(of, rank) / blocks)});
   };
   add_cause("on CPU", on_cpu);
-  if (!causes.empty()) {
+  if (!causes.empty() && frames <= kMostFrames) {
     name_function(std::move(sampled), on_cpu, rank, causes.front());
   }
   for (const auto& [state, of] : states) {

@@ -268,7 +268,7 @@ void Job::add(uint64_t slice, const WorkFacts& facts, const RecordSums& sums) {
     without_rank_ += sums.count;
     return;
   }
-  while (sums_.size() >= options_.most_sums && blocks_ >= 2 * kLeastBlocks) {
+  while (std::max<size_t>(sums_.size(), ranks_.size() * blocks_) >= options_.most_sums && blocks_ >= 2 * kLeastBlocks) {
     join_blocks();
   }
   const uint64_t block = block_of(slice);

@@ -269,12 +269,6 @@ void Correlator::report_threads() {
   if (before == 0) {
     rows_.lose_exact(now);  // nothing was reported in the pause
   }
-  for (const gpuprof_bpf_feeder& id : threads) {
-    const ThreadStates::Thread& thread = *thread_states_.find({id.pid, id.tid});
-    with(thread.source, [&](const Source& source) {
-      rows_.set_exact({.process = source.process(), .tid = id.tid, .thread = thread.name}, id.pid, now);
-    });
-  }
 }
 
 void Correlator::on_off_cpu(const gpuprof_bpf_off_cpu& off) {

@@ -1,6 +1,7 @@
 #include "record/join/thread_polls.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -62,10 +63,12 @@ uint64_t number_after(std::string_view text, std::string_view word) {
 // Returns whether a thread blocked in a read or write waits for a file. Its state says so, too, but is read later.
 bool waits_for_file(const std::string& folder, const std::string& syscall) {
   unsigned long file = 0;
-  struct stat facts = {};
+  struct statx facts = {};
+  // AT_STATX_DONT_SYNC: must not wait for the server or daemon of a file system.
   return std::sscanf(syscall.c_str(), "%*d %lx", &file) == 1 &&
-         stat((folder + "fd/" + std::to_string(file)).c_str(), &facts) == 0 &&
-         (S_ISREG(facts.st_mode) || S_ISBLK(facts.st_mode));
+         statx(AT_FDCWD, (folder + "fd/" + std::to_string(file)).c_str(), AT_STATX_DONT_SYNC, STATX_TYPE, &facts) ==
+             0 &&
+         (S_ISREG(facts.stx_mode) || S_ISBLK(facts.stx_mode));
 }
 
 // Returns the longest throttled time of nested cgroups: throttling of several of them at once counts once.

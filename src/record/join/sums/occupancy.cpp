@@ -84,6 +84,9 @@ void Occupancy::blocked(Thread thread, Work work, uint64_t start, uint64_t end, 
   blocked.calls.insert(place, Call{{start, end, thread, work, 0}, limit});
   ++blocked_calls_;
   if (blocked.calls.size() > kMaxBlocked) {
+    if (did == Did::off_cpu) {
+      lane.lose_exact(blocked.calls.front().end);
+    }
     blocked.calls.pop_front();
     blocked.next -= blocked.next == 0 ? 0 : 1;
     --blocked_calls_;
@@ -116,9 +119,19 @@ void Occupancy::set_exact(Thread thread, Work on_cpu, uint64_t since) {
   lane.exact_since = lane.exact_since == 0 ? since : lane.exact_since;
 }
 
+void Occupancy::Lane::lose_exact(uint64_t until) {
+  exact_since = exact_since == 0 ? 0 : std::max(exact_since, until);
+}
+
 void Occupancy::lose_exact(uint64_t until) {
   for (auto& [thread, lane] : blocked_) {
-    lane.exact_since = lane.exact_since == 0 ? 0 : std::max(lane.exact_since, until);
+    lane.lose_exact(until);
+  }
+}
+
+void Occupancy::lose_exact(Thread thread, uint64_t until) {
+  if (const auto lane = blocked_.find(thread); lane != blocked_.end()) {
+    lane->second.lose_exact(until);
   }
 }
 
@@ -133,6 +146,10 @@ void Occupancy::drop_blocked() {
   const auto drop = [this](auto keep_from) {
     blocked_calls_ = 0;
     for (auto& [thread, lane] : blocked_) {
+      std::deque<Call>& off_cpu = lane.intervals.at(static_cast<size_t>(Did::off_cpu)).calls;
+      if (const auto kept = keep_from(off_cpu); kept != off_cpu.begin()) {
+        lane.lose_exact(std::prev(kept)->end);
+      }
       for (Blocked& blocked : lane.intervals) {
         blocked.calls.erase(blocked.calls.begin(), keep_from(blocked.calls));
         blocked.next = 0;
@@ -278,7 +295,7 @@ uint64_t Occupancy::end_of_slice(uint64_t at, uint64_t until) const {
     return until;
   }
   const uint64_t ns = windows_.recorded(at, until);
-  return ns == 0 || ns / grid_.interval_ns > kMostSlices ? until : at + left;
+  return ns == 0 || ns / grid_.interval_ns / grid_.width(in) > kMostSlices ? until : at + left;
 }
 
 void Occupancy::charge_running(DeviceState& state, uint64_t until) {

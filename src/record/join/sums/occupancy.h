@@ -64,6 +64,7 @@ class Occupancy {
   void set_exact(Thread thread, Work on_cpu, uint64_t since);
   // Intervals before `until` may be missing, whatever set_exact() said.
   void lose_exact(uint64_t until);
+  void lose_exact(Thread thread, uint64_t until);
 
   // The process of these causes has ended: polls of it explain no idle time after `at`.
   void ended(uint64_t at, std::unordered_set<Work> causes) { ended_.emplace_back(at, std::move(causes)); }
@@ -129,9 +130,10 @@ class Occupancy {
   struct Lane {
     std::array<Blocked, 4> intervals;  // indexed by Did
     std::deque<Poll> polls;
-    bool feeds = false;                    // the thread has launched work
-    bool is_sampled = false;               // it has had CPU samples
-    uint64_t exact_since = 0;              // see set_exact(); 0: never
+    bool feeds = false;        // the thread has launched work
+    bool is_sampled = false;   // it has had CPU samples
+    uint64_t exact_since = 0;  // see set_exact(); 0: never
+    void lose_exact(uint64_t until);
     Work on_cpu = 0;                       // see set_exact()
     std::map<Device, uint64_t> waited_ns;  // how much of Poll::waited_ns the device has taken
   };

@@ -162,6 +162,7 @@ void Rows::share_time(const WorkEvent& event, const WorkKey& key, profile::WorkI
 
 void Rows::add_off_cpu(WorkKey& key, uint32_t pid, uint64_t start_ns, uint64_t end_ns, uint64_t recorded_ns) {
   if (join_.memory().is_full() || !add_if_it_fits(host_.ns, recorded_ns, 1) || !add_if_it_fits(host_.count, 1, 1)) {
+    occupancy_.lose_exact(thread_key(pid, key.tid), end_ns);
     return;
   }
   const profile::WorkId work = intern(key);
