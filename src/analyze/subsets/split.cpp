@@ -70,10 +70,10 @@ Status Split::take(const p::Record& record) {
   }
   const RowOwner owner = owner_of(record, whole_);
   const p::SliceGrid& grid = whole_.grid();
-  if (by_ == SplitBy::time && length_ns_ < p::Uint128{grid.interval_ns} * grid.width(owner.slice.value_or(0))) {
-    return Error{"--by time=" + exact_seconds(length_ns_) + " is shorter than the profile's time slices of " +
+  if (by_ == SplitBy::time && length_ns_ % (p::Uint128{grid.interval_ns} * grid.width(owner.slice.value_or(0))) != 0) {
+    return Error{"--by time=" + exact_seconds(length_ns_) + " is no multiple of the profile's time slices of " +
                      slice_lengths(grid),
-                 "choose at least the slice length, or record with a shorter --interval", kExitUsage};
+                 "choose a multiple, or record with a shorter --interval", kExitUsage};
   }
   const auto key = key_of(owner);
   if (const auto* coverage = std::get_if<p::Coverage>(&record); coverage != nullptr && is_scale(record) && !key) {

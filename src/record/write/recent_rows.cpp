@@ -167,16 +167,17 @@ void RecentRows::write(Rewrite& order, std::string& text) const {
   const uint64_t first = std::max(first_, slice_of(order.from_ns));
   const auto end = order.until_ns == UINT64_MAX ? slices_.end() : slices_.lower_bound(slice_of(order.until_ns));
   const bool is_rotated = !order.recording.empty();
+  const bool is_part = !is_rotated && (first > 0 || order.until_ns != UINT64_MAX);
   p::format_header(text);
   if (const std::string& id = is_rotated ? order.recording : recording_; !id.empty()) {
-    p::format_line(p::Meta{"recording", id}, text);
+    // Two files of --last may overlap, or have no work in common.
+    p::format_line(p::Meta{is_part ? "recording.part" : "recording", id}, text);
   }
   if (is_rotated) {
     p::format_line(p::Meta{kRotationKey, recording_ + " " + std::to_string(first * interval_ns_) + " " + end_of(order)},
                    text);
   }
   text += definitions_;
-  const bool is_part = !is_rotated && (first > 0 || order.until_ns != UINT64_MAX);
   if (const std::string window = window_ + (is_part && !window_.empty() ? " " : "") + (is_part ? option_ : "");
       !window.empty()) {
     p::format_line(p::Meta{kWindowKey, window}, text);

@@ -340,6 +340,12 @@ class PartsTest(rig.RuntimeTest):
             self.assertEqual(run.returncode, 125, run.stdout)
             self.assertIn(b"2 lines of its profile could not be read", run.stdout + run.stderr)
 
+    def test_parts_of_time_consist_of_complete_slices(self):
+        for length in ("1500ms", "10ms"):
+            run = self.run_command([rig.GPUPROF, "split", "--by", f"time={length}", "-o", self.path("out"), TRAIN])
+            self.assertEqual(run.returncode, 2, run.stderr)
+            self.assertIn(b"is no multiple of the profile's time slices of 1s", run.stderr)
+
     def test_an_empty_result_of_a_cut_profile_says_that_it_is_cut(self):
         path = self.path("cut.txt")
         with open(path, "w", encoding="utf-8") as file:

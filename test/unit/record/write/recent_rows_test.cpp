@@ -131,9 +131,13 @@ TEST_CASE("a file says which option left out rows") {
   rig.add(gpu(1, 1, 1, 10));
   Rewrite whole;
   CHECK(rig.write(whole).find("recording.window") == std::string::npos);
+  rig.add(p::Meta{"recording", "id"});
+  CHECK(rig.write(whole).find("META;recording;id\n") != std::string::npos);
   Rewrite part;
   part.until_ns = kStart + kSlice;
   CHECK(rig.write(part).find("META;recording.window;--last 200 ns\n") != std::string::npos);
+  CHECK(rig.write(part).find("META;recording.part;id\n") != std::string::npos);
+  CHECK(rig.write(part).find("META;recording;id\n") == std::string::npos);
   rig.add(p::Meta{"recording.window", "--delay 2 s"});
   Rewrite both;
   CHECK(rig.write(both).find("META;recording.window;--delay 2 s\n") != std::string::npos);
