@@ -27,7 +27,8 @@ constexpr size_t kMostRows = 64;  // the rows of a batch fit into the first-leve
 constexpr size_t kMaxLine = size_t{64} << 20U;
 constexpr std::string_view kMagic = "GPUPROF;";
 constexpr std::string_view kRecordHint = "use a profile that `gpuprof record` has written";
-constexpr std::string_view kLineHint = "the line is damaged or was edited; `gpuprof flame --lenient` skips such lines";
+constexpr std::string_view kLineHint =
+    "the line is damaged or was edited; `gpuprof merge --lenient` writes a profile without such lines";
 
 struct Magic {
   std::string_view bytes;
