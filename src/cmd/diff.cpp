@@ -185,7 +185,9 @@ class Diff : public Command {
       }
       const std::string other = seen.add(analyze::recording_ids(facts.info.meta), facts.file);
       if (!other.empty() && other != facts.file) {
-        log::warn(facts.file + " has a recording in common with " + other + ": it is compared with itself");
+        const bool is_part = facts.info.meta.contains(std::string(analyze::kRecordingPartKey));
+        log::warn(facts.file + " has a recording in common with " + other +
+                  (is_part ? ", which is in both only partly: the parts may overlap" : ": it is compared with itself"));
       }
     }
   }

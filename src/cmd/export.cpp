@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analyze/paths/walk.h"
+#include "analyze/rows/totals.h"
 #include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/log.h"
@@ -99,6 +100,7 @@ class Export : public Command {
     auto rows = analyze::aggregate(
         reader, {.host = format == nullptr, .durations = true, .queue = true, .window = window_.chosen()});
     RETURN_IF_ERROR(rows);
+    analyze::add_overlap_warnings(*rows);
     warn_of_gaps(rows->info);
     warn_of_coverage(rows->info);
     if (rows->info.kind == analyze::ProfileKind::empty) {

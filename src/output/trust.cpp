@@ -194,6 +194,11 @@ std::string engines(const ProfileInfo& info) {
   return names.empty() ? names : names + ")";
 }
 
+// With --max-overhead, more launches have a stack than are in windows: some are made while recording is switched off.
+const char* with_a_stack(const ProfileInfo& info) {
+  return info.is_estimate() ? " with a stack" : "";
+}
+
 // The sum saturates, because the counts of a hostile profile may overflow.
 uint64_t launches_with_stack(const ProfileInfo& info) {
   uint64_t sum = 0;
@@ -298,7 +303,7 @@ std::vector<std::string> stack_lines(const ProfileInfo& info) {
   if (const uint64_t all = launches_with_stack(info); all > 0) {
     const uint64_t whole = info.counted(CoverageCount::stack_whole);
     std::string line = "stacks" + engines(info) + ": " + percent_text_down(whole, all) + " of " +
-                       counted_text(all, "launch") + in_windows(info) +
+                       counted_text(all, "launch") + with_a_stack(info) +
                        (all == 1 ? " reaches the start of its thread" : " reach the start of their thread");
     add_part(info.counted(CoverageCount::stack_truncated), all, "are truncated", line);
     add_part(info.counted(CoverageCount::stack_no_python), all, "are of threads without Python frames", line);
@@ -317,7 +322,7 @@ std::string truncated_text(const ProfileInfo& info) {
   const uint64_t all = launches_with_stack(info);
   return truncated == 0
              ? std::string()
-             : count_text(truncated) + " of " + counted_text(all, "launch") + in_windows(info) + " (" +
+             : count_text(truncated) + " of " + counted_text(all, "launch") + with_a_stack(info) + " (" +
                    percent_text_up(truncated, all) + ")" + (truncated == 1 ? " has" : " have") + " a truncated stack";
 }
 

@@ -68,6 +68,8 @@ class Merger {
     tables_ = {};
     gpu_works_.clear();
     ended_ = false;
+    had_shift_ns_ = 0;
+    new_shift_ns_ = 0;
     has_end_ = !reader.is_published_form();
     if (clock_.start_unix_ns && !header.value("start_unix_ns")) {
       result_.warnings.push_back(
@@ -83,6 +85,10 @@ class Merger {
   }
 
   Result<MergeResult> finish() {
+    if (slice_shift_ns_ > 0) {
+      const std::string text = std::to_string(slice_shift_ns_);
+      RETURN_IF_ERROR(sink_(p::Meta{kSliceShiftKey, text}));
+    }
     for (const auto& [key, sum] : sums_) {
       const std::string text = std::to_string(sum);
       RETURN_IF_ERROR(sink_(p::Meta{key, text}));
@@ -205,6 +211,7 @@ class Merger {
   }
 
   void check_end(const std::string& name, const p::Reader& reader) {
+    slice_shift_ns_ = std::max(slice_shift_ns_, saturating_add(had_shift_ns_, new_shift_ns_));
     if (reader.cut_short() || (!ended_ && has_end_)) {
       result_.warnings.push_back(name + " is cut short: it has no END record");
       result_.complete = false;
@@ -260,6 +267,10 @@ class Merger {
     if (is_one_of(kClockKeys, meta.key) || meta.key == kRecordingKey || meta.key == kRecordingPartKey) {
       return {};
     }
+    if (meta.key == kSliceShiftKey) {
+      had_shift_ns_ = std::max(had_shift_ns_, whole_number(meta.value).value_or(0));
+      return {};
+    }
     if (is_one_of(kSummedKeys, meta.key)) {
       add_to_sum(meta.key, whole_number(meta.value).value_or(0));
       return {};
@@ -298,7 +309,7 @@ class Merger {
     return fits ? MergeReason() : MergeReason("the sum of the values in all END records exceeds 64 bits");
   }
 
-  MergeReason shift(p::Record& record) const {
+  MergeReason shift(p::Record& record) {
     return std::visit(
         [this](auto& r) {
           if constexpr (requires { r.slice; }) {
@@ -309,9 +320,12 @@ class Merger {
         record);
   }
 
-  MergeReason shift_slice(uint64_t& slice) const {
+  MergeReason shift_slice(uint64_t& slice) {
     const auto shifted = shift_.slice(slice);
-    slice = shifted.value_or(slice);
+    if (shifted) {
+      new_shift_ns_ = std::max(new_shift_ns_, shift_.error_ns(slice, *shifted));
+      slice = *shifted;
+    }
     return shifted ? MergeReason() : MergeReason("the slice's number exceeds 64 bits");
   }
 
@@ -341,8 +355,11 @@ class Merger {
   std::vector<p::WorkId> gpu_works_;
   p::Record row_;
   ClockShift shift_;
-  bool ended_ = false;   // true: the current input's END record was read
-  bool has_end_ = true;  // false for a profile in the published form (FORMAT.md), which has no END record
+  uint64_t slice_shift_ns_ = 0;  // see kSliceShiftKey
+  uint64_t had_shift_ns_ = 0;    // that of the current input
+  uint64_t new_shift_ns_ = 0;    // by how much this merge moves slices of the current input
+  bool ended_ = false;           // true: the current input's END record was read
+  bool has_end_ = true;          // false for a profile in the published form (FORMAT.md), which has no END record
   std::set<std::pair<std::string, std::string>> meta_;
   std::map<std::string, uint64_t> sums_;
   SubsetCollector parts_;

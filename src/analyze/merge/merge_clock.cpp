@@ -106,9 +106,17 @@ std::optional<uint64_t> ClockShift::slice(uint64_t slice_then) const {
              : std::optional(grid.slice_with(number));
 }
 
+uint64_t ClockShift::error_ns(uint64_t slice_then, uint64_t slice_now) const {
+  // A short slice that becomes a part of a long one keeps its place in that.
+  const bool is_part = own.width(slice_then) < grid.width(slice_now);
+  const Int128 moved = is_part ? Int128{slices} : Int128{slice_now} - slice_then;
+  const Int128 error = moved * grid.interval_ns - later_ns;
+  return static_cast<uint64_t>(std::min(error < 0 ? -error : error, kMost));
+}
+
 ClockShift shift_of(const InputHeader& header, const MergeClock& clock) {
   ClockShift shift;
-  uint64_t later_ns = 0;
+  uint64_t& later_ns = shift.later_ns;
   if (const auto unix_start = header.value("start_unix_ns"); unix_start && clock.start_unix_ns) {
     later_ns = *unix_start - *clock.start_unix_ns;  // cannot underflow: the clock begins with the earliest input
   }

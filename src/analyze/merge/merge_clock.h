@@ -71,6 +71,7 @@ struct MergeClock {
 
 struct ClockShift {
   Int128 ns = 0;
+  uint64_t later_ns = 0;   // how long after the clock's start the input starts
   uint64_t slices = 0;     // in short slices
   profile::SliceGrid own;  // the input's
   profile::SliceGrid grid;
@@ -84,6 +85,8 @@ struct ClockShift {
   [[nodiscard]] uint64_t time_or_unknown(uint64_t ns_then) const { return ns_then == 0 ? 0 : time(ns_then); }
   // Returns the slice of the result that has the middle of this slice. nullopt: its number exceeds 64 bits.
   [[nodiscard]] std::optional<uint64_t> slice(uint64_t slice_then) const;
+  // Returns how far work in this slice is from its true place, if slice() puts it into `slice_now`.
+  [[nodiscard]] uint64_t error_ns(uint64_t slice_then, uint64_t slice_now) const;
 };
 
 Result<MergeClock> common_clock(const std::vector<MergeInput>& inputs, const std::vector<InputHeader>& headers);

@@ -34,6 +34,8 @@ void add_cell(RankCell& sum, const RankCell& cell) {
   sum.collectives += cell.collectives;
   sum.meetings += cell.meetings;
   sum.meetings_ns += cell.meetings_ns;
+  sum.longest_gpu = std::max(sum.longest_gpu, cell.longest_gpu);
+  sum.longest_wait = std::max(sum.longest_wait, cell.longest_wait);
 }
 
 // Sort order: numbers by value, then other names.
@@ -66,10 +68,11 @@ Status Job::take(const p::Record& record) {
     }
     info_.meta.emplace(meta->key, meta->value);
   } else if (const auto* gpu = std::get_if<p::Gpu>(&record)) {
-    add(gpu->slice, facts_of(gpu->work, false), {.ns = gpu->sum_ns, .count = gpu->count, .min_ns = gpu->min_ns});
+    add(gpu->slice, facts_of(gpu->work, false),
+        {.ns = gpu->sum_ns, .count = gpu->count, .min_ns = gpu->min_ns, .max_ns = gpu->max_ns});
   } else if (const auto* host = std::get_if<p::Host>(&record)) {
     has_waits_ = true;
-    add(host->slice, facts_of(host->work, false), {.ns = host->sum_ns, .count = host->count});
+    add(host->slice, facts_of(host->work, false), {.ns = host->sum_ns, .count = host->count, .max_ns = host->max_ns});
   } else if (const auto* idle = std::get_if<p::Idle>(&record)) {
     has_idle_ = true;
     if (index(idle->work) != 0) {
@@ -279,19 +282,23 @@ void Job::add(uint64_t slice, const WorkFacts& facts, const RecordSums& sums) {
   RankCell cell;
   switch (facts.activity) {
     case Activity::compute:
+      cell.longest_gpu = sums.max_ns;
       cell.busy = sums.ns;
       cell.floor = sums.count == 0 ? sums.ns : std::min(sums.ns / sums.count, sums.min_ns) * sums.count;
       break;
     case Activity::collective_wait:
+      cell.longest_wait = sums.max_ns;
       cell.meetings_ns = sums.ns;
       cell.meetings = sums.count;
       break;
     case Activity::collective:
+      cell.longest_gpu = sums.max_ns;
       cell.collective = sums.ns;
       cell.collectives = sums.count;
       collectives_ += sums.count;
       break;
     case Activity::wait:
+      cell.longest_wait = sums.max_ns;
       cell.waits = sums.ns;
       break;
     case Activity::idle:

@@ -50,6 +50,9 @@ struct RankCell {           // sums of a rank in one block of time, in ns
   // Number of CPU waits in collectives; finish() counts them as collectives or as ordinary waits.
   uint64_t meetings = 0;
   uint64_t meetings_ns = 0;
+  // Longest GPU work item, and longest CPU wait, that ended in the block.
+  uint64_t longest_gpu = 0;
+  uint64_t longest_wait = 0;
 };
 
 struct JobRank {
@@ -135,6 +138,7 @@ class Job {
     uint64_t ns = 0;
     uint64_t count = 0;
     uint64_t min_ns = 0;
+    uint64_t max_ns = 0;
   };
   const WorkFacts& facts_of(profile::WorkId id, bool idle);
   WorkFacts make_facts(const profile::Work& work, bool idle);

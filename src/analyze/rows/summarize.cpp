@@ -188,19 +188,6 @@ std::vector<GroupLine> group_lines(const GroupSums& sums, Order order, size_t to
   return lines;
 }
 
-// Returns the recorded time of the selected slices. Returns 0 if it is not known, such as without END.
-uint64_t recorded_ns(const Aggregate& rows) {
-  const auto window = time_in_slices(rows.info.meta, rows.window ? rows.selected_window() : std::nullopt);
-  if (!window || !rows.info.complete) {
-    return 0;
-  }
-  if (!rows.window && subset_of(rows.info.meta) != Subset::slice) {
-    return rows.window_ns;
-  }
-  const auto start_ns = rows.info.start_ns();
-  return start_ns ? covered_ns(windows_in(rows.windows, *window, *start_ns)) : 0;
-}
-
 // Limits the device's time to the recorded time. In older recordings, time counts in the slice in which it ends, and a
 // subset lacks the time of other work. So the sum of busy and idle time may differ from the recorded time.
 void limit_to_recorded(const Aggregate& rows, uint64_t recorded, uint64_t exclusive_ns, DeviceLine& line) {
@@ -213,7 +200,7 @@ void limit_to_recorded(const Aggregate& rows, uint64_t recorded, uint64_t exclus
   if (recorded == 0 || line.wall_ns == recorded) {
     return;
   }
-  line.overlap = several && line.wall_ns > recorded && !has_all_work(subset);
+  line.overlap = doubled_ns(rows, line.wall_ns) > 0;
   line.partial = !several && line.wall_ns < recorded && subset == Subset::other;
   if (line.partial) {
     // SHARE gives shared time to the work that started first, which may not be in the subset.
@@ -260,7 +247,9 @@ std::vector<DeviceLine> device_lines(const Aggregate& rows) {
     line.lacks_work = lacks_work;
     // The recorder does not measure busy and idle time in windows. Those of a complete recording of the same device, in
     // a merged profile, would leave out the work in the windows.
-    if (rows.info.is_estimate() && (estimated || line.wall_ns == 0)) {
+    // One that was cut short lacks its busy and idle time.
+    const bool is_unknown = is_merged(rows.tables) && !rows.info.complete;
+    if (is_unknown || (rows.info.is_estimate() && (estimated || line.wall_ns == 0))) {
       line.busy_ns = line.idle_ns = line.wall_ns = 0;
     } else {
       limit_to_recorded(rows, recorded, exclusive_ns, line);

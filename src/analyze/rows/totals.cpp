@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyze/merge/recordings.h"
 #include "analyze/rows/measure.h"
 #include "analyze/subsets/subset_meta.h"
 #include "base/saturating_add.h"
@@ -239,6 +240,40 @@ uint64_t covered_ns(std::vector<p::Window> windows) {
     sum += end - std::min(start, end);
   }
   return sum;
+}
+
+uint64_t recorded_ns(const Aggregate& rows) {
+  const auto window = time_in_slices(rows.info.meta, rows.selected_window());
+  if (!window || !rows.info.complete) {
+    return 0;
+  }
+  if (!rows.window && subset_of(rows.info.meta) != Subset::slice) {
+    return rows.window_ns;
+  }
+  const auto start_ns = rows.info.start_ns();
+  return start_ns ? covered_ns(windows_in(rows.windows, *window, *start_ns)) : 0;
+}
+
+uint64_t doubled_ns(const Aggregate& rows, uint64_t device_ns) {
+  const uint64_t recorded = recorded_ns(rows);
+  if (recorded == 0 || !is_merged(rows.tables) || named_recordings(rows.info.meta) == 1) {
+    return 0;
+  }
+  // At both ends of selected slices, moved slices may have work from outside.
+  const bool has_ends = rows.window || has_all_work(subset_of(rows.info.meta));
+  const uint64_t moved = has_ends ? saturating_add(slice_shift_ns(rows.info.meta), slice_shift_ns(rows.info.meta)) : 0;
+  const uint64_t most = saturating_add(recorded, moved);
+  return device_ns - std::min(device_ns, most);
+}
+
+void add_overlap_warnings(Aggregate& rows) {
+  for (const auto& [device, time] : rows.device_times) {
+    if (const uint64_t doubled = doubled_ns(rows, time.busy_ns + time.idle_ns); doubled > 0) {
+      rows.info.warnings.push_back("recordings of " + device_name(rows.tables, device) +
+                                   " overlap: its busy and idle " + "times add up to " + duration_text(doubled) +
+                                   " more than was recorded");
+    }
+  }
 }
 
 void leave_out(Aggregate& rows, const Outside& outside) {

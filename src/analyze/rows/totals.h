@@ -62,6 +62,16 @@ bool is_merged(const profile::Tables& tables);
 // Returns the time that is inside of one window or more. The windows of merged recordings may overlap.
 uint64_t covered_ns(std::vector<profile::Window> windows);
 
+// Returns the recorded time of the selected slices. Returns 0 if it is not known, such as without END.
+uint64_t recorded_ns(const Aggregate& rows);
+
+// Recordings of one device that overlap count its busy and idle time more than once. Returns how much of `device_ns`,
+// the sum of both, must be such time.
+uint64_t doubled_ns(const Aggregate& rows, uint64_t device_ns);
+
+// Adds a warning for each device with such time, for outputs of that time.
+void add_overlap_warnings(Aggregate& rows);
+
 // Subtracts the records outside of the window from the sums, which were computed from all records.
 void leave_out(Aggregate& rows, const Outside& outside);
 

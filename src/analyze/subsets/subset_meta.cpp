@@ -134,9 +134,21 @@ std::optional<TimeWindow> time_in_slices(const Meta& meta, const std::optional<T
                : std::nullopt;
 }
 
+uint64_t slice_shift_ns(const Meta& meta) {
+  const auto shift = meta.find(std::string(kSliceShiftKey));
+  return shift == meta.end() ? 0 : whole_number(shift->second).value_or(0);
+}
+
+std::string slice_shift_text(const Meta& meta) {
+  const uint64_t shift_ns = slice_shift_ns(meta);
+  return shift_ns == 0 ? "" : ", which `merge` moved by up to " + duration_text(shift_ns);
+}
+
 std::string part_warning(const Meta& meta) {
   const std::string part = part_text(meta);
-  return part.empty() ? part : "the profile is a subset of another: " + escaped(part);
+  return part.empty() ? part
+                      : "the profile is a subset of another: " + escaped(part) +
+                            (has_all_work(subset_of(meta)) ? slice_shift_text(meta) : "");
 }
 
 std::string recording_window(const Meta& meta) {

@@ -54,6 +54,13 @@ constexpr bool has_all_work(Subset subset) {
 // these slices. Returns nullopt if the slices are several intervals.
 std::optional<TimeWindow> time_in_slices(const Meta& meta, const std::optional<TimeWindow>& chosen);
 
+// By how much merge() has moved time slices at most, in ns.
+inline constexpr std::string_view kSliceShiftKey = "slice_shift_ns";
+uint64_t slice_shift_ns(const Meta& meta);  // 0: no slice was moved
+
+// Returns ", which `merge` moved by up to 0.45s", or "" if no slice was moved. Write it after the lengths of slices.
+std::string slice_shift_text(const Meta& meta);
+
 // Returns part_text() as a warning. Empty for a complete profile.
 std::string part_warning(const Meta& meta);
 

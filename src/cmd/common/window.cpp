@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "analyze/subsets/subset_meta.h"
 #include "base/log.h"
 #include "cmd/command.h"
 #include "cmd/common/options.h"
@@ -42,8 +43,11 @@ void Window::explain(const analyze::Aggregate& rows) const {
   }
   const analyze::TimeWindow selected_window = *rows.selected_window();
   const bool as_asked = selected_window.from_ns == window_.from_ns && selected_window.to_ns == window_.to_ns;
+  const std::string shift = analyze::slice_shift_text(rows.info.meta);
   log::info("only work that ended " + analyze::window_text(selected_window) +
-            (as_asked ? "" : ": the profile has time slices of " + analyze::slice_lengths(rows.grid)));
+            (as_asked && shift.empty()
+                 ? ""
+                 : ": the profile has time slices of " + analyze::slice_lengths(rows.grid) + shift));
 }
 
 std::optional<Error> Window::not_recorded(const analyze::Aggregate& rows) const {

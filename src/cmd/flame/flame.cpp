@@ -8,6 +8,7 @@
 #include "analyze/paths/inverted.h"
 #include "analyze/rows/summarize.h"
 #include "analyze/rows/time_series.h"
+#include "analyze/rows/totals.h"
 #include "analyze/subsets/subset_meta.h"
 #include "base/files/file.h"
 #include "base/log.h"
@@ -102,6 +103,9 @@ class Flame : public Command {
     auto rows = analyze::aggregate(*reader, needed);
     RETURN_IF_ERROR(rows);
     has_shares_ = rows->has_shares;
+    if (is_of_device_time()) {
+      analyze::add_overlap_warnings(*rows);
+    }
     warn_of_gaps(rows->info);
     warn_of_coverage(rows->info);
     window_.explain(*rows);
@@ -354,6 +358,10 @@ class Flame : public Command {
                                [](const profile::Work& work) { return work.range == profile::RangeId{}; });
   }
 
+  [[nodiscard]] bool is_of_device_time() const {
+    return fold_.measure == Measure::busy || fold_.measure == Measure::exclusive || fold_.measure == Measure::idle;
+  }
+
   [[nodiscard]] Error why_nothing(const analyze::ProfileInfo& info, const profile::Tables& tables) const {
     const bool filters = fold_.ranges == analyze::RangeFrames::filter;
     if (not_recorded_) {
@@ -365,8 +373,6 @@ class Flame : public Command {
     if (window_.chosen()) {
       return {"the chosen weight is 0 " + window_.text(), "--time-series FILE shows when there was work", kExitNothing};
     }
-    const bool of_shares =
-        fold_.measure == Measure::busy || fold_.measure == Measure::exclusive || fold_.measure == Measure::idle;
     if (info.kind == ProfileKind::empty && (fold_.measure == Measure::gpu || !filters)) {
       return why_empty(info, tables);
     }
@@ -382,7 +388,7 @@ class Flame : public Command {
     if (fold_.measure == Measure::samples && info.samples == 0) {
       return {"the profile has no samples of GPU code", std::string("try --weight ") + other, kExitNothing};
     }
-    if (of_shares && !has_shares_ && is_timed) {
+    if (is_of_device_time() && !has_shares_ && is_timed) {
       return {"the chosen weight is 0: the profile does not record how work shared its devices", "try --weight sum",
               kExitNothing};
     }

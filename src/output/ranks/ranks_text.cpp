@@ -3,6 +3,8 @@
 #include <cstdio>
 
 #include "analyze/rows/time_window.h"
+#include "analyze/subsets/subset_meta.h"
+#include "base/saturating_add.h"
 #include "base/text/numbers.h"
 #include "base/text/utf8.h"
 #include "output/ranks/ranks.h"
@@ -192,8 +194,8 @@ void print_laggard(const RanksView& view, const LaggingRank& one, TextStream& ou
              duration_text(static_cast<uint64_t>(lag.others_ns)) + " of the others (median)" +
              (lag.others_ns > 0 ? ", " + signed_share_text(lag.own_ns / lag.others_ns - 1) : "") + "\n  " +
              (lag.waited_for ? "median of the differences in each " + unit : "minimum GPU work per collective") +
-             ": +" + share_text(lag.effect) + "; noise " + share_text(lag.noise) +
-             (lag.by_work && lag.waited_for ? " of GPU work" : "") + "\n");
+             ": +" + share_text(lag.effect) + " of the others' median in the whole job; noise " +
+             share_text(lag.noise) + (lag.by_work && lag.waited_for ? " of GPU work" : "") + "\n");
   if (view.verdict.by_collectives) {
     out.append("  time in collectives: " + share_text(one.collective_share) + " against " +
                share_text(one.others_collective_share) + "\n");
@@ -221,8 +223,9 @@ void print_laggard(const RanksView& view, const LaggingRank& one, TextStream& ou
 
 }  // namespace
 
-// The profile counts idle time in the block in which it ends, so idle time that exceeds the block's length belongs to
-// earlier blocks. Idle time before the first block is not part of the job: the device waited for the program to start.
+// The profile counts time in the block in which it ends. So idle time that exceeds the block's length belongs to
+// earlier blocks, and long work in the first blocks began before them, such as a wait for ranks that start later. Idle
+// time before that is not part of the job: the device waited for the program to start.
 RankSpan span_of(const JobRank& rank, uint64_t block_ns) {
   const auto works = [](const analyze::RankCell& cell) { return cell.busy + cell.collective + cell.waits > 0; };
   const auto first = std::find_if(rank.cells.begin(), rank.cells.end(), works);
@@ -237,6 +240,16 @@ RankSpan span_of(const JobRank& rank, uint64_t block_ns) {
     span.idle_ns += idle - carried;
     span.ns += block_ns;
   }
+  uint64_t gpu = 0;  // how long before the first block such work began
+  uint64_t wait = 0;
+  uint64_t since_first = 0;
+  for (auto later = first; later != rank.cells.end(); ++later) {
+    since_first += block_ns;
+    gpu = std::max(gpu, later->longest_gpu - std::min(later->longest_gpu, since_first));
+    wait = std::max(wait, later->longest_wait - std::min(later->longest_wait, since_first));
+  }
+  span.ns = saturating_add(span.ns, std::max(gpu, wait));
+  span.idle_ns += std::min(carried, wait - std::min(wait, gpu));
   return span;
 }
 
@@ -289,7 +302,7 @@ void ranks_text(const RanksView& view, TextStream& out) {
   const analyze::Job& job = view.job;
   out.append(
       counted_text(job.ranks().size(), "rank") + ", " + duration_text(job.blocks() * job.block_ns()) +
-      " in slices of " + analyze::slice_lengths(job.grid()) +
+      " in slices of " + analyze::slice_lengths(job.grid()) + analyze::slice_shift_text(job.info().meta) +
       (job.block_slices() > 1 ? ", compared " + std::to_string(job.block_slices()) + " at a time" : "") +
       (job.collectives() > 0 ? "; " + counted_text(job.collectives(), "collective") + "\n" : "; no collectives\n"));
   if (view.verdict.inconclusive.empty()) {

@@ -86,7 +86,7 @@ void print_window(const Summary& summary, Page& page) {
     return;
   }
   page.fact("window", "work that ended " + analyze::window_text(*summary.window) + ", in time slices of " +
-                          analyze::slice_lengths(summary.grid));
+                          analyze::slice_lengths(summary.grid) + analyze::slice_shift_text(summary.info.meta));
   page.fact("whole", std::string("not limited to the window: losses, coverage") +
                          (summary.counted.empty() ? "" : ", counts at instructions"));
 }

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Writes the profile of a fictitious job of 4 ranks: make_job.py slow|often|cpu|fetch|even|short > NAME.txt
+"""Writes the profile of a fictitious job of 4 ranks: make_job.py slow|often|cpu|fetch|even|short|waited > NAME.txt
 
 The job has 16 slices of 100 ms with 10 steps each. Advance, relax and the CPU take 20 ms of a slice each, collectives
 the rest. From slice 5 on, rank 2 needs twice as long in relax (slow), runs it twice as often (often), or needs 20 ms
 more before its launch (cpu, fetch). In the job fetch, CPU samples say why: it computes for 14 ms more in fetch, called by
 its own code, and sleeps for 6 ms more. The device is idle for 5 s until the job starts. The short job has 4 slices.
+In the job waited, rank 0 begins 2 s early, and waits for the others in its first collective.
 """
 
 import sys
@@ -47,7 +48,10 @@ def main():
             for i, ns in enumerate((20 * MS, relax * MS, (80 - relax - idle) * MS - jitter)):
                 runs = STEPS * (2 if late and kind == "often" and i == 1 else 1)
                 each = ns // runs
-                rows.append(f"GPU;{piece + 2};{10 * rank + i + 1};{runs};{ns};{each};{each};{each * each * runs};0;0")
+                waits = 2000 * MS if kind == "waited" and rank == piece == 0 and i == 2 else 0
+                ns += waits
+                squares = each * each * (runs - 1) + (each + waits) ** 2
+                rows.append(f"GPU;{piece + 2};{10 * rank + i + 1};{runs};{ns};{each};{each + waits};{squares};0;0")
                 total += ns
                 count += runs
             if kind == "fetch":

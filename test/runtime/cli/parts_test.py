@@ -217,7 +217,17 @@ class PartsTest(rig.RuntimeTest):
         one, = (one for one in self.report(first)["devices"] if one["ns"])
         self.assertEqual((device["wall_ns"], device["overlap"]), (one["wall_ns"], True))
         run = self.run_command([rig.GPUPROF, "diff", first, "run/copy.txt"])
-        self.assertIn(b"run/copy.txt has a recording in common with", run.stderr)
+        self.assertRegex(run.stderr, rb"run/copy.txt has a recording in common with .*: it is compared with itself")
+        for name in ("last_1.txt", "last_2.txt"):  # as of --last
+            with open(first, encoding="utf-8") as file, open(self.path(name), "w", encoding="utf-8") as out:
+                out.write(file.read().replace("META;recording;", "META;recording.part;"))
+        run = self.run_command([rig.GPUPROF, "diff", self.path("last_1.txt"), self.path("last_2.txt")])
+        self.assertIn(b", which is in both only partly: the parts may overlap", run.stderr)
+        with open(first, encoding="utf-8") as file, open(self.path("cut.txt"), "w", encoding="utf-8") as out:
+            out.writelines(line for line in file if not line.startswith(("SHARE", "IDLE", "WINDOW", "END")))
+        self.gpuprof("merge", self.path("cut.txt"), other, "-o", self.path("with_cut.txt"))
+        device, = (one for one in self.report(self.path("with_cut.txt"))["devices"] if one["ns"])
+        self.assertEqual(device["wall_ns"], 0, "the cut recording lacks its busy and idle time")
         self.gpuprof("filter", "--not", "--kernel", "heavy", first, "-o", self.path("rest.txt"))
         run = self.run_command([rig.GPUPROF, "merge", "run/part.txt", "rest.txt", "-o", self.path("no.txt")])
         self.assertEqual(run.returncode, 1)

@@ -101,6 +101,7 @@ TEST_CASE("times and slices are converted to the clock of the profile that start
   CHECK(has_line(both.text, "PROCESS;2;7;1;600;0;0;0;2"));
   CHECK(has_line(both.text, "GPU;5;1;1;5;5;5;0;0;0"));  // input b starts 2.6 slices later: slice 2 becomes 5
   CHECK(has_line(both.text, "HOST;4;2;1;5;5;5;0"));
+  CHECK(has_line(both.text, "META;slice_shift_ns;400"));
   CHECK(has_line(both.text, "SHARE;5;1;5;5"));
   CHECK(has_line(both.text, "IDLE;6;1;0;7"));
   CHECK(has_line(both.text, "EUSTALL;5;1;0;0;0;6;1"));
@@ -133,6 +134,10 @@ TEST_CASE("a merged profile has long slices from the first one of all its inputs
   // Input b starts 7 short slices later. Slice 53 of it begins the long slice 60 of the result. Its own long slice 60
   // begins at 67 and ends at 77, so most of it is in slice 70.
   CHECK(slices == std::vector<int>{47, 59, 60, 70, 80, 58, 60, 70});
+  CHECK(has_line(both.text, "META;slice_shift_ns;30"));
+  CHECK(has_line(merged({both.text, input("c", "9940", "")}).text, "META;slice_shift_ns;70"));
+  CHECK(merged({input("a", "1000", gpu(40)), input("b", "1600", gpu(60))}).text.find("slice_shift_ns") ==
+        std::string::npos);
   CHECK(merge_error({input("a", "1", ""), header("b", "1", "1", "20")}) ==
         "cannot merge p.txt and p.txt: their time slices last 0.00000001s, from 0.0000006s on 0.0000001s and "
         "0.00000002s");
