@@ -141,14 +141,15 @@ uint64_t slice_shift_ns(const Meta& meta) {
 
 std::string slice_shift_text(const Meta& meta) {
   const uint64_t shift_ns = slice_shift_ns(meta);
-  return shift_ns == 0 ? "" : ", which `merge` moved by up to " + duration_text(shift_ns);
+  return shift_ns == 0 ? "" : "moved by up to " + duration_text(shift_ns) + " onto one clock";
 }
 
 std::string part_warning(const Meta& meta) {
   const std::string part = part_text(meta);
+  const std::string shift = has_all_work(subset_of(meta)) ? slice_shift_text(meta) : "";
   return part.empty() ? part
                       : "the profile is a subset of another: " + escaped(part) +
-                            (has_all_work(subset_of(meta)) ? slice_shift_text(meta) : "");
+                            (shift.empty() ? "" : "; its time slices were " + shift);
 }
 
 std::string recording_window(const Meta& meta) {

@@ -58,7 +58,7 @@ std::optional<TimeWindow> time_in_slices(const Meta& meta, const std::optional<T
 inline constexpr std::string_view kSliceShiftKey = "slice_shift_ns";
 uint64_t slice_shift_ns(const Meta& meta);  // 0: no slice was moved
 
-// Returns ", which `merge` moved by up to 0.45s", or "" if no slice was moved. Write it after the lengths of slices.
+// Returns "moved by up to 450 ms onto one clock", or "" if merge() moved no slice.
 std::string slice_shift_text(const Meta& meta);
 
 // Returns part_text() as a warning. Empty for a complete profile.

@@ -45,9 +45,9 @@ void Window::explain(const analyze::Aggregate& rows) const {
   const bool as_asked = selected_window.from_ns == window_.from_ns && selected_window.to_ns == window_.to_ns;
   const std::string shift = analyze::slice_shift_text(rows.info.meta);
   log::info("only work that ended " + analyze::window_text(selected_window) +
-            (as_asked && shift.empty()
-                 ? ""
-                 : ": the profile has time slices of " + analyze::slice_lengths(rows.grid) + shift));
+            (as_asked && shift.empty() ? ""
+                                       : ": the profile has time slices of " + analyze::slice_lengths(rows.grid) +
+                                             (shift.empty() ? "" : ", " + shift)));
 }
 
 std::optional<Error> Window::not_recorded(const analyze::Aggregate& rows) const {

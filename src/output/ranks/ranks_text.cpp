@@ -300,9 +300,10 @@ std::string verdict_line(const RanksView& view) {
 
 void ranks_text(const RanksView& view, TextStream& out) {
   const analyze::Job& job = view.job;
+  const std::string shift = analyze::slice_shift_text(job.info().meta);
   out.append(
       counted_text(job.ranks().size(), "rank") + ", " + duration_text(job.blocks() * job.block_ns()) +
-      " in slices of " + analyze::slice_lengths(job.grid()) + analyze::slice_shift_text(job.info().meta) +
+      " in slices of " + analyze::slice_lengths(job.grid()) + (shift.empty() ? "" : " (" + shift + ")") +
       (job.block_slices() > 1 ? ", compared " + std::to_string(job.block_slices()) + " at a time" : "") +
       (job.collectives() > 0 ? "; " + counted_text(job.collectives(), "collective") + "\n" : "; no collectives\n"));
   if (view.verdict.inconclusive.empty()) {

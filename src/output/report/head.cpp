@@ -86,7 +86,7 @@ void print_window(const Summary& summary, Page& page) {
     return;
   }
   page.fact("window", "work that ended " + analyze::window_text(*summary.window) + ", in time slices of " +
-                          analyze::slice_lengths(summary.grid) + analyze::slice_shift_text(summary.info.meta));
+                          analyze::slice_lengths(summary.grid));
   page.fact("whole", std::string("not limited to the window: losses, coverage") +
                          (summary.counted.empty() ? "" : ", counts at instructions"));
 }
@@ -197,6 +197,10 @@ void print_head(const Summary& summary, Page& page) {
   print_estimate(summary.info, page);
   print_part(summary.info, page);
   print_window(summary, page);
+  const bool is_of_slices = summary.window || has_all_work(analyze::subset_of(summary.info.meta));
+  if (const std::string shift = analyze::slice_shift_text(summary.info.meta); is_of_slices && !shift.empty()) {
+    page.fact("slices", shift);
+  }
   print_devices(summary.devices, page);
   print_idle_causes(summary, page);
   print_headline(summary, page);
