@@ -209,6 +209,7 @@ void limit_to_recorded(const Aggregate& rows, uint64_t recorded, uint64_t exclus
   // The recordings of a merged profile may have observed a device for a part of the time only.
   if (line.wall_ns > recorded || line.partial || (has_all_work(subset) && !several)) {
     line.wall_ns = recorded;
+    line.busy_ns = line.overlap ? line.busy_ns : std::min(line.busy_ns, recorded);
     line.idle_ns = line.partial ? 0 : recorded - std::min(recorded, line.busy_ns);
   }
 }
