@@ -52,6 +52,7 @@ class Diff : public Command {
     kernel_.declare(app, "--kernel", "compare only kernels whose name matches");
     path_.declare(app, "--path", "compare only call paths with a function that matches");
     app.add_flag("--full", full_, "show kernel names in full");
+    add_measure_option(app, measure_, "times to compare (default: sum, the GPU time)");
     auto* const json = app.add_flag("--json", json_, "print JSON");
     auto* const markdown = app.add_flag("--markdown", markdown_, "print Markdown for a pull request");
     auto* const folded = app.add_flag("--folded", folded_, "print folded stacks with two columns: old and new");
@@ -67,7 +68,9 @@ class Diff : public Command {
         "Usage: gpuprof diff [OPTIONS] OLD NEW\n"
         "       gpuprof diff [OPTIONS] OLD... -- NEW...\n"
         "For several runs per side, diff shows means. Kernels, functions and paths match by name, then by a similar "
-        "name, then by the code location that launches them. Exit code: 0 if the profiles could be compared, "
+        "name, then by the code location that launches them. --weight idle compares why devices were idle. cpu and "
+        "offcpu compare what CPU threads did (with record --cpu); rows are then reasons instead of kernels. Exit code: "
+        "0 if the profiles could be compared, "
         "whatever the differences.");
   }
 
@@ -162,7 +165,7 @@ class Diff : public Command {
             std::async(policy, [this, most_frames, input = std::move(inputs[at])]() mutable -> Result<Run> {
               auto reader = input.take();
               RETURN_IF_ERROR(reader);
-              return compare::read_run(*reader, input.name, stack_options_, most_frames);
+              return compare::read_run(*reader, input.name, stack_options_, most_frames, measure_);
             }));
       }
       for (std::future<Result<Run>>& one : reading) {
@@ -222,6 +225,7 @@ class Diff : public Command {
   StackChoices stacks_;
   analyze::StackOptions stack_options_;
   output::DiffFilter filter_;
+  analyze::Measure measure_ = analyze::Measure::gpu;
   PatternOption kernel_;
   PatternOption path_;
   std::string svg_;

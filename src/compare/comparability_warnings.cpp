@@ -4,7 +4,6 @@
 #include <set>
 #include <string_view>
 
-#include "analyze/rows/no_work.h"
 #include "analyze/subsets/subset_meta.h"
 #include "base/text/utf8.h"
 #include "compare/setup.h"
@@ -102,7 +101,7 @@ Status check_comparable(std::span<const Run> old_runs, std::span<const Run> new_
   for (const std::span<const Run> side : {old_runs, new_runs}) {
     for (const Run& run : side) {
       if (run.total.ns == 0 && run.total.count == 0) {
-        return analyze::no_work(run.facts.info, escaped(run.facts.file));
+        return nothing_measured(run.facts);
       }
       first = first == nullptr ? &run : first;
       if (unit_name(run) != unit_name(*first)) {
@@ -117,6 +116,9 @@ Status check_comparable(std::span<const Run> old_runs, std::span<const Run> new_
 }
 
 Status check_related(const Comparison& all) {
+  if (!all.runs.empty() && all.runs.front()->measure != analyze::Measure::gpu) {
+    return {};  // CPU threads of any two programs compute and sleep
+  }
   // Ignore copies unless there are only copies: different programs have copies with the same names.
   const bool all_copies = std::all_of(all.kernels.begin(), all.kernels.end(),
                                       [](const KernelLine& kernel) { return kernel.name.starts_with('['); });

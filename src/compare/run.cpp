@@ -12,16 +12,20 @@
 
 #include "analyze/names/labels.h"
 #include "analyze/paths/extrapolation.h"
+#include "analyze/paths/fold.h"
 #include "analyze/paths/functions.h"
 #include "analyze/paths/work_paths.h"
+#include "analyze/rows/no_work.h"
 #include "base/hash.h"
 #include "base/text/numbers.h"
+#include "base/text/utf8.h"
 
 namespace gpuprof::compare {
 namespace {
 
 namespace p = gpuprof::profile;
 using analyze::Aggregate;
+using analyze::Measure;
 using analyze::ProfileKind;
 
 constexpr std::string_view kTruncated = "[truncated]";
@@ -97,8 +101,9 @@ std::vector<std::string> devices_of(const Aggregate& rows) {
   return names;
 }
 
-RunFacts facts_of(const Aggregate& rows, std::string file) {
+RunFacts facts_of(const Aggregate& rows, std::string file, Measure measure) {
   RunFacts facts;
+  facts.measure = measure;
   facts.file = std::move(file);
   facts.info = rows.info;
   facts.devices = devices_of(rows);
@@ -125,6 +130,27 @@ class RunBuilder {
         run_(run) {}
 
   void build() {
+    if (run_.facts.measure == Measure::gpu) {
+      add_gpu_work();
+    } else if (run_.facts.measure == Measure::idle) {
+      add_idle();
+    } else {
+      add_host_times(analyze::host_op(run_.facts.measure).value());
+    }
+    add_functions();
+    if (run_.facts.measure == Measure::gpu) {
+      add_durations();
+      add_stalls();
+    }
+    if (cut_paths_ > 0) {
+      run_.facts.info.warnings.push_back(
+          "the call paths have too many frames for a complete comparison: " + counted_text(cut_paths_, "path") +
+          " cut to the innermost frames, at most " + std::to_string(kCutPathFrames));
+    }
+  }
+
+ private:
+  void add_gpu_work() {
     const ProfileKind kind = rows_.info.kind;
     run_.timed = kind == ProfileKind::durations || (kind == ProfileKind::mixed && rows_.total.ns > 0);
     if (kind == ProfileKind::stall_samples) {
@@ -136,17 +162,26 @@ class RunBuilder {
         add(rows_.work(row), row.weight);
       }
     }
-    add_functions();
-    add_durations();
-    add_stalls();
-    if (cut_paths_ > 0) {
-      run_.facts.info.warnings.push_back(
-          "the call paths have too many frames for a complete comparison: " + counted_text(cut_paths_, "path") +
-          " cut to the innermost frames, at most " + std::to_string(kCutPathFrames));
+  }
+
+  void add_idle() {
+    for (const analyze::IdleRow& row : rows_.idle) {
+      if (const p::Work* const work = tables_.work(row.work)) {
+        add(*work, {.ns = row.ns});
+      } else if (row.ns > 0) {
+        add(kernel_named(std::string(analyze::kNothingLaunched)), stack_of({}), {.ns = row.ns});
+      }
     }
   }
 
- private:
+  void add_host_times(p::Op op) {
+    for (const analyze::Row& row : rows_.host) {
+      if (const p::Work& work = rows_.work(row); work.op == op) {
+        add(work, row.weight);
+      }
+    }
+  }
+
   // Extrapolates unsampled work as `flame` does, because the share of unsampled work differs from run to run.
   void add(const p::Work& work, const analyze::Weight& weight) {
     extrapolation_.each_part(work, weight, [&](const analyze::LaunchSite& site, const analyze::Weight& part) {
@@ -173,14 +208,18 @@ class RunBuilder {
   uint32_t kernel_of(const p::Work& work) {
     const auto [known, is_new] = kernels_by_id_.try_emplace(kernel_key(work), 0);
     if (is_new) {
-      std::string name = analyze::work_label(tables_, work);
-      const auto [named, added] = kernels_.try_emplace(name, static_cast<uint32_t>(run_.kernels.size()));
-      if (added) {
-        run_.kernels.push_back({.name = std::move(name)});
-      }
-      known->second = named->second;
+      known->second = kernel_named(run_.facts.measure == Measure::idle ? analyze::idle_label(tables_, work)
+                                                                       : analyze::work_label(tables_, work));
     }
     return known->second;
+  }
+
+  uint32_t kernel_named(std::string name) {
+    const auto [named, added] = kernels_.try_emplace(name, static_cast<uint32_t>(run_.kernels.size()));
+    if (added) {
+      run_.kernels.push_back({.name = std::move(name)});
+    }
+    return named->second;
   }
 
   uint32_t stack_of(const analyze::LaunchSite& site) {
@@ -341,20 +380,36 @@ class RunBuilder {
 
 }  // namespace
 
-Run run_of(const Aggregate& rows, std::string file, const analyze::StackOptions& stacks, size_t most_frames) {
+Run run_of(const Aggregate& rows, std::string file, const analyze::StackOptions& stacks, size_t most_frames,
+           Measure measure) {
   Run run;
-  run.facts = facts_of(rows, std::move(file));
+  run.facts = facts_of(rows, std::move(file), measure);
   RunBuilder(rows, stacks, most_frames, run).build();
   return run;
 }
 
-Result<Run> read_run(profile::Reader& reader, std::string file, const analyze::StackOptions& stacks,
-                     size_t most_frames) {
-  auto rows = analyze::aggregate(reader, {.durations = true, .stall_slices = true});
+Result<Run> read_run(profile::Reader& reader, std::string file, const analyze::StackOptions& stacks, size_t most_frames,
+                     Measure measure) {
+  analyze::AggregateOptions needed = analyze::needed_for(measure);
+  needed.durations = measure == Measure::gpu;
+  needed.stall_slices = measure == Measure::gpu;
+  auto rows = analyze::aggregate(reader, needed);
   if (!rows) {
     return std::move(rows).error();
   }
-  return run_of(*rows, std::move(file), stacks, most_frames);
+  return run_of(*rows, std::move(file), stacks, most_frames, measure);
+}
+
+Error nothing_measured(const RunFacts& facts, int exit_code) {
+  const std::string file = escaped(facts.file);
+  switch (facts.measure) {
+    case Measure::gpu:
+      return analyze::no_work(facts.info, file, exit_code);
+    case Measure::idle:
+      return {file + " has no idle time of a device", "`gpuprof report` shows how busy the devices were", exit_code};
+    default:
+      return {file + " has no times of CPU threads", "record the program with --cpu", exit_code};
+  }
 }
 
 }  // namespace gpuprof::compare

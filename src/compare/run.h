@@ -1,6 +1,7 @@
 // The cost of a run by kernel, CPU function and call path. Uses names, not ids or lines, so that runs can be compared.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -10,6 +11,8 @@
 #include "analyze/paths/stack_view.h"
 #include "analyze/rows/aggregate.h"
 #include "analyze/rows/durations.h"
+#include "analyze/rows/measure.h"
+#include "base/exit_status.h"
 #include "base/result.h"
 #include "base/text/numbers.h"
 #include "compare/stall_sums.h"
@@ -18,8 +21,9 @@
 namespace gpuprof::compare {
 
 struct Cost {
-  uint64_t ns = 0;     // GPU time
-  uint64_t count = 0;  // GPU records or, in a profile without times, launches
+  uint64_t ns = 0;  // GPU time, or that of another measure
+  // GPU records or, in a profile without times, launches. Of measure `cpu`: samples.
+  uint64_t count = 0;
 
   Cost& operator+=(const Cost& other) {
     ns += other.ns;
@@ -29,7 +33,8 @@ struct Cost {
 };
 
 struct Kernel {
-  std::string name;  // as in the profile: a kernel name or "[copy HtoD]"
+  // As in the profile: a kernel name or "[copy HtoD]". Of other measures: what the CPU did, such as "[sleeps]".
+  std::string name;
   Cost cost;
   analyze::Durations durations;
   StallSums stalls;  // empty if too many samples were dropped
@@ -62,6 +67,7 @@ struct Clock {
 // Facts that decide whether two runs are comparable, and that users see for each run.
 struct RunFacts {
   std::string file;  // the run's name in messages
+  analyze::Measure measure = analyze::Measure::gpu;
   analyze::ProfileInfo info;
   std::vector<std::string> devices;  // names of the devices with work, such as "NVIDIA H200", sorted
   // In a merged profile, each of the fields `driver` to `exit_status` contains the distinct values of all ranks, sorted
@@ -103,10 +109,17 @@ inline constexpr size_t kMostPathFrames = size_t{32} << 20U;
 inline constexpr size_t kCutPathFrames = 16;
 
 Run run_of(const analyze::Aggregate& rows, std::string file, const analyze::StackOptions& stacks,
-           size_t most_frames = kMostPathFrames);
+           size_t most_frames = kMostPathFrames, analyze::Measure measure = analyze::Measure::gpu);
+
+// The measures that a run can have.
+inline constexpr std::array kRunMeasures = {analyze::Measure::gpu, analyze::Measure::idle, analyze::Measure::cpu,
+                                            analyze::Measure::off_cpu};
 
 // Reads the profile to its end.
-Result<Run> read_run(profile::Reader& reader, std::string file, const analyze::StackOptions& stacks,
-                     size_t most_frames);
+Result<Run> read_run(profile::Reader& reader, std::string file, const analyze::StackOptions& stacks, size_t most_frames,
+                     analyze::Measure measure = analyze::Measure::gpu);
+
+// Returns the error for a run whose total is 0.
+Error nothing_measured(const RunFacts& facts, int exit_code = kExitNothing);
 
 }  // namespace gpuprof::compare

@@ -51,6 +51,13 @@ std::vector<std::string> recording_differences(std::span<const RunFacts* const> 
     differences.push_back(escaped(with->file) + " was recorded only in windows (--max-overhead) and " +
                           escaped(without->file) + " without that option, and estimates vary more than times");
   }
+  if (!runs.empty() && runs.front()->measure != analyze::Measure::gpu) {
+    if (const auto [with, without] = differ([](const RunFacts& run) { return run.info.meta.contains("off_cpu.lost"); });
+        with != nullptr) {
+      differences.push_back(escaped(with->file) + " was recorded with --cpu=bpf and " + escaped(without->file) +
+                            " without, and polls find other causes than BPF");
+    }
+  }
   const auto add_if_different = [&](std::string (*limit_of)(const analyze::Meta&), const char* all_work) {
     const auto limit = [&](const RunFacts* run) { return limit_of(run->info.meta); };
     const auto other =

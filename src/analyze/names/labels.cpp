@@ -52,6 +52,21 @@ std::string work_label(const p::Tables& tables, const p::Work& work) {
   return std::string(kOpLabels.at(static_cast<size_t>(work.op)));
 }
 
+std::string idle_label(const p::Tables& tables, const p::Work& work) {
+  if (p::is_thread_time(work.op)) {
+    return work_label(tables, work);
+  }
+  if (p::work_kind(work.op) == p::WorkKind::host) {
+    const std::string_view function = tables.text(work.name);
+    return "[idle in " + (function.empty() ? std::string("a blocking call") : std::string(function)) + "]";
+  }
+  std::string next = work_label(tables, work);
+  if (next.starts_with('[') && next.ends_with(']')) {
+    next = next.substr(1, next.size() - 2);
+  }
+  return "[idle before " + next + "]";
+}
+
 std::string range_label(const p::Tables& tables, const p::Range& range) {
   const std::string_view name = or_unknown(tables.text(range.name));
   const std::string_view domain = tables.text(range.domain);

@@ -26,6 +26,11 @@ std::string_view process_label(const profile::Tables& tables, const profile::Wor
 // Returns the kernel's name or a label: "[copy HtoD]", "[cudaLaunchKernel launches]", "[sync cudaStreamSynchronize]".
 std::string work_label(const profile::Tables& tables, const profile::Work& work);
 
+// Returns why a device is idle, if `work` ended the idle time or is what a CPU thread did in it: "[idle before gemm]",
+// "[idle in cudaMemcpy]", "[sleeps]".
+std::string idle_label(const profile::Tables& tables, const profile::Work& work);
+inline constexpr std::string_view kNothingLaunched = "[idle: nothing launched any more]";
+
 // Returns "name", or "domain:name" outside of the default domain. Leaves out the parents of `range`.
 std::string range_label(const profile::Tables& tables, const profile::Range& range);
 

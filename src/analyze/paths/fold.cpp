@@ -16,8 +16,6 @@ namespace {
 
 namespace p = gpuprof::profile;
 
-constexpr std::string_view kNothingLaunched = "[idle: nothing launched any more]";
-
 // Decides whether a path of NVTX ranges matches `--nvtx-range`.
 class RangeFilter {
  public:
@@ -221,26 +219,11 @@ class TreeBuilder {
     const uint64_t key = (uint64_t{static_cast<uint8_t>(work.op)} << 32U) | index(work.name);
     const auto [known, is_new] = idle_leaves_.try_emplace(key, kNoLabel);
     if (is_new) {
-      known->second = tree_.label(tree_.intern(idle_label(work)), FrameClass::event);
+      known->second = tree_.label(tree_.intern(idle_label(tables_, work)), FrameClass::event);
     }
     return known->second;
   }
   LabelId work_leaf(const p::Work& work, FrameClass cls) { return label_of(paths_.work(work, cls)); }
-
-  [[nodiscard]] std::string idle_label(const p::Work& work) const {
-    if (p::is_thread_time(work.op)) {
-      return work_label(tables_, work);
-    }
-    if (p::work_kind(work.op) == p::WorkKind::host) {
-      const std::string_view function = tables_.text(work.name);
-      return "[idle in " + (function.empty() ? std::string("a blocking call") : std::string(function)) + "]";
-    }
-    std::string next = work_label(tables_, work);
-    if (next.starts_with('[') && next.ends_with(']')) {
-      next = next.substr(1, next.size() - 2);
-    }
-    return "[idle before " + next + "]";
-  }
 
   // Adds the path of the work. `end` adds the frames that follow the launch's stack.
   template <typename End>

@@ -121,7 +121,8 @@ class Check final : public Command {
     add_file_option(app, "--thresholds", thresholds_, "file of allowed slowdowns: name, percentage, last day, reason");
     app.add_option("--function", function_, "with --max: functions that the budget covers")->type_name("REGEX");
     app.add_option("--kernel", kernel_, "with --max: kernels that the budget covers")->type_name("REGEX");
-    app.add_option("--max", max_, "budget: most GPU time that a run may spend in these functions or kernels")
+    add_measure_option(app, budget_.measure, "with --max: times that the budget limits (default: sum, the GPU time)");
+    app.add_option("--max", max_, "budget: most time that a run may spend in these functions or kernels")
         ->type_name("TIME");
   }
 
@@ -157,6 +158,9 @@ class Check final : public Command {
               (self_runs_ > 0 ? " too few: --self needs at least " : " too few: a verdict needs at least ") +
               std::to_string(least_runs) + (self_runs_ > 0 || !baseline_.empty() ? "" : " of each command"),
           "with 5 or 8 runs, a verdict can show smaller differences");
+    }
+    if (budget_.measure != analyze::Measure::gpu && !is_budget()) {
+      return check_usage("--weight applies only to a budget", "`gpuprof diff` compares other weights");
     }
     if (save_ && baseline_.empty()) {
       return check_usage("--save without --baseline", "--baseline FOLDER says where profiles are kept");
@@ -219,7 +223,9 @@ class Check final : public Command {
       if (*most == 0) {
         return check_usage("--max 0 allows no GPU time at all", "name a time, such as --max 1us");
       }
-      budget_ = {!function_.empty(), function_.empty() ? kernel_ : function_, *most};
+      budget_.of_function = !function_.empty();
+      budget_.regex = function_.empty() ? kernel_ : function_;
+      budget_.max_ns = *most;
       const auto pattern = Pattern::compile(budget_.option(), budget_.regex);
       return pattern ? Status() : Status(pattern.error());
     }
@@ -411,7 +417,7 @@ class Check final : public Command {
   }
 
   Result<int> run_budget() {
-    RunReader reader(stack_options_, opened_);
+    RunReader reader(stack_options_, opened_, budget_.measure);
     const auto side = new_side(reader, "run");
     RETURN_IF_ERROR(side);
     auto result = compare::check_budget(side->runs, budget_, options_.max_loss_percent);

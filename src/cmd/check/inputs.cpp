@@ -6,7 +6,6 @@
 #include <cstring>
 #include <utility>
 
-#include "analyze/rows/no_work.h"
 #include "base/clock.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
@@ -58,13 +57,15 @@ Result<compare::Run> RunReader::read_one(RunFile& named, size_t most_frames) {
   named.id = opened_.back();
   const std::string identity = "file " + std::to_string(named.id.device) + " " + std::to_string(named.id.inode);
   RETURN_IF_ERROR(reject_copy(file, {identity}));
-  auto run = compare::read_run(*reader, file, stacks_, most_frames);
+  auto run = compare::read_run(*reader, file, stacks_, most_frames, measure_);
   if (!run) {
     return run;
   }
   RETURN_IF_ERROR(reject_copy(file, analyze::recording_ids(run->facts.info.meta)));
-  if (run->facts.info.kind == analyze::ProfileKind::empty) {
-    return analyze::no_work(run->facts.info, file, kExitUsage);
+  const bool is_empty =
+      measure_ == analyze::Measure::gpu ? run->facts.info.kind == analyze::ProfileKind::empty : run->total.ns == 0;
+  if (is_empty) {
+    return compare::nothing_measured(run->facts, kExitUsage);
   }
   if (run->facts.info.is_estimate()) {
     log::warn(file + ": its " + run->facts.info.estimate_text());

@@ -30,10 +30,11 @@ struct RunFile {
 std::vector<RunFile> named_files(const std::vector<std::string>& paths);
 
 // Reads runs. Errors have the exit code kExitUsage and name the file. Rejects a file that cannot be read, that has no
-// GPU work or no GPU times, or that is a copy of an earlier file.
+// times of the measure, or that is a copy of an earlier file.
 class RunReader {
  public:
-  RunReader(analyze::StackOptions stacks, std::vector<FileId>& opened) : stacks_(std::move(stacks)), opened_(opened) {}
+  RunReader(analyze::StackOptions stacks, std::vector<FileId>& opened, analyze::Measure measure = analyze::Measure::gpu)
+      : stacks_(std::move(stacks)), opened_(opened), measure_(measure) {}
 
   // `side`: how many runs are on the side of this one. They share half of the limit for frames.
   Result<compare::Run> read(RunFile& file, size_t side);
@@ -46,6 +47,7 @@ class RunReader {
 
   analyze::StackOptions stacks_;
   std::vector<FileId>& opened_;
+  analyze::Measure measure_;
   analyze::SeenRecordings seen_;  // holds identities of files, too
 };
 

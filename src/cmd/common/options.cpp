@@ -15,6 +15,8 @@
 #include "base/text/utf8.h"
 #include "cmd/command.h"
 #include "cmd/common/terminal.h"
+#include "compare/run.h"
+#include "output/weight.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -119,6 +121,16 @@ CLI::Option* add_file_option(CLI::App& app, const std::string& names, std::strin
 
 void add_lenient_flag(CLI::App& app, bool& lenient) {
   app.add_flag("--lenient", lenient, "skip and count lines that cannot be read, instead of failing");
+}
+
+CLI::Option* add_measure_option(CLI::App& app, analyze::Measure& measure, const std::string& text) {
+  std::vector<std::string> words;
+  for (const analyze::Measure known : compare::kRunMeasures) {
+    words.emplace_back(output::weight_of(known).word);
+  }
+  auto* const option = app.add_option_function<std::string>(
+      "--weight", [&measure](const std::string& word) { measure = output::weight_of(word).measure; }, text);
+  return expect_one_of(option, words)->type_name("WEIGHT");
 }
 
 void add_width_option(CLI::App& app, size_t& width, size_t least) {

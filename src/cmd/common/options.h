@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analyze/rows/measure.h"
 #include "base/result.h"
 
 namespace CLI {
@@ -28,6 +29,9 @@ void add_lenient_flag(CLI::App& app, bool& lenient);
 void add_width_option(CLI::App& app, size_t& width, size_t least);
 CLI::Option* add_top_option(CLI::App& app, size_t& top, const std::string& text);
 void add_profile_output_option(CLI::App& app, std::string& output);
+
+// Adds --weight: a measure of a comparison.
+CLI::Option* add_measure_option(CLI::App& app, analyze::Measure& measure, const std::string& text);
 
 // Adds an option that takes a time from `least_ns` to `most_ns`. It may be "200ms", "2s" or "1m", or a number of
 // seconds.

@@ -21,13 +21,13 @@
 #include "cmd/common/output.h"
 #include "cmd/common/stack_choices.h"
 #include "cmd/common/window.h"
-#include "cmd/flame/weights.h"
 #include "output/facts.h"
 #include "output/folded.h"
 #include "output/picture/html.h"
 #include "output/picture/svg.h"
 #include "output/picture/time_series.h"
 #include "output/trust.h"
+#include "output/weight.h"
 #include "profile/loss.h"
 
 namespace gpuprof::cmd {
@@ -152,7 +152,7 @@ class Flame : public Command {
     std::vector<std::string> words;
     // The line must fit a terminal. So it leaves out `time`, the other word for `sum`, and those that the footer names.
     std::string shown;
-    for (const WeightWord& weight : kWeights) {
+    for (const output::WeightWord& weight : output::kWeights) {
       words.emplace_back(weight.word);
       if (words.back() != "time" && words.back() != "failed" && words.back() != "no-work" && words.back() != "offcpu") {
         shown.append(weight.word).append("|");
@@ -209,7 +209,7 @@ class Flame : public Command {
                    kExitUsage};
     }
     fold_.spread = unsampled_ != "show";
-    fold_.measure = weight_of(weight_).measure;
+    fold_.measure = output::weight_of(weight_).measure;
     RETURN_IF_ERROR(window_.check());
     return stacks_.apply(fold_.stacks);
   }
@@ -217,7 +217,7 @@ class Flame : public Command {
   [[nodiscard]] WeightChoice choose_weight(const analyze::ProfileInfo& info, const analyze::Weight& total) const {
     WeightChoice choice;
     choice.unit = unit_ == "ns" ? output::TimeUnit::ns : output::TimeUnit::us;
-    choice.kind = weight_of(weight_).kind;
+    choice.kind = output::weight_of(weight_).kind;
     if (weight_.empty() && info.kind != ProfileKind::durations && total.ns == 0) {
       choice.kind = WeightKind::count;
     }
@@ -339,7 +339,7 @@ class Flame : public Command {
       error.message = "the chosen weight is 0 in the whole profile, which holds no GPU work";
     }
     std::string others;
-    for (const WeightWord& weight : kWeights) {
+    for (const output::WeightWord& weight : output::kWeights) {
       const auto op = analyze::host_op(weight.measure);
       if (op && weight.measure != fold_.measure &&
           std::ranges::any_of(tables.works(), [op](const profile::Work& work) { return work.op == *op; })) {
@@ -421,14 +421,14 @@ class Flame : public Command {
   }
 
   [[nodiscard]] output::WeightNames names(const analyze::ProfileInfo& info) const {
-    const WeightWord& weight = weight_of(weight_);
+    const output::WeightWord& weight = output::weight_of(weight_);
     return {weight.time_name, info.kind == ProfileKind::stall_samples ? "sample" : weight.count_name, weight.bytes_name,
             weight.event_name};
   }
 
   [[nodiscard]] output::SvgOptions svg_options(const FoldResult& folded, const WeightChoice& weight) const {
     output::SvgOptions options;
-    options.title = title_.empty() ? weight_of(weight_).title : title_;
+    options.title = title_.empty() ? output::weight_of(weight_).title : title_;
     const auto command = folded.meta.find("command");
     options.subtitle = command == folded.meta.end() ? std::string() : command->second;
     options.facts = output::recorded_text(folded);
@@ -457,7 +457,7 @@ class Flame : public Command {
       return ended(rows.info, rows.tables, 0).error();
     }
     output::HeatMapOptions options;
-    options.title = title_.empty() ? weight_of(weight_).series_title : title_;
+    options.title = title_.empty() ? output::weight_of(weight_).series_title : title_;
     const auto command = rows.info.meta.find("command");
     options.subtitle = command == rows.info.meta.end() ? std::string() : command->second;
     options.facts = output::recorded_text(rows.info);

@@ -22,6 +22,22 @@ struct Named {
   std::string name;
 };
 
+bool is_of_gpu(const Budget& budget) {
+  return budget.measure == analyze::Measure::gpu;
+}
+
+std::string time_text(const Budget& budget) {
+  return is_of_gpu(budget) ? "GPU time" : "time";
+}
+
+// Returns what the recorder noted about missing samples and times of CPU threads; empty if nothing is missing.
+std::string cpu_gap_of(const analyze::Meta& meta) {
+  const auto note = std::find_if(meta.begin(), meta.end(), [](const auto& line) {
+    return line.first == "note.off_cpu" || line.first.ends_with(".note.cpu_samples");
+  });
+  return note == meta.end() ? "" : escaped(note->second);
+}
+
 // Returns an element for each function of the run (for a kernel budget: each kernel): 1 if its name matches, else 0.
 std::vector<char> matching(const Run& run, const Budget& budget, const Pattern& pattern) {
   std::vector<char> matches;
@@ -104,7 +120,11 @@ std::string gap_of(const Run& run, double max_loss_percent) {
   if (run.facts.info.is_estimate()) {
     return "its numbers are estimates (--max-overhead)";
   }
-  if (run.facts.lost_percent() > max_loss_percent) {
+  if (run.facts.measure != analyze::Measure::gpu) {
+    if (std::string gap = cpu_gap_of(run.facts.info.meta); !gap.empty()) {
+      return gap;
+    }
+  } else if (run.facts.lost_percent() > max_loss_percent) {
     return run.facts.lost_text() + " of the GPU work was lost";
   }
   if (has_failed(run.facts)) {
@@ -142,15 +162,19 @@ Result<BudgetResult> check_budget(std::span<const Run> runs, const Budget& budge
     RunBudget one{run.facts.file, cost_of(run, budget, matches), names_of(run, budget, matches),
                   gap_of(run, max_loss_percent)};
     if (one.matched.empty()) {
-      return Error{"no " + std::string(budget.of_function ? "function" : "kernel") + " in " + run.facts.file +
-                       " matches '" + escaped(budget.regex) + "', so the budget could never be exceeded",
+      return Error{"no " +
+                       std::string(budget.of_function  ? "function"
+                                   : is_of_gpu(budget) ? "kernel"
+                                                       : "reason") +
+                       " in " + run.facts.file + " matches '" + escaped(budget.regex) +
+                       "', so the budget could never be exceeded",
                    "`gpuprof report` lists the names; regular expressions have the syntax of RE2", kExitUsage};
     }
     const bool is_estimate = run.facts.info.is_estimate();
     over = over || (one.ns > budget.max_ns && !is_estimate);
     const uint64_t unknown = cost_without_stack(run, budget, matches);
     if (one.gap.empty() && one.ns <= budget.max_ns && unknown > budget.max_ns - one.ns) {
-      one.gap = duration_text(unknown) + " of its GPU time has no complete CPU stack";
+      one.gap = duration_text(unknown) + " of its " + time_text(budget) + " has no complete CPU stack";
     }
     const auto& meta = run.facts.info.meta;
     bool passes_in_part = false;
@@ -162,7 +186,7 @@ Result<BudgetResult> check_budget(std::span<const Run> runs, const Budget& budge
     if (passes_in_part) {
       result.reasons.push_back(one.file + ": " + chosen_part_text(run.facts));
     } else if (!one.gap.empty()) {
-      result.reasons.push_back(one.file + ": " + one.gap + ", so its true GPU time may be " +
+      result.reasons.push_back(one.file + ": " + one.gap + ", so its true " + time_text(budget) + " may be " +
                                (is_estimate ? "higher or lower" : "higher"));
     }
     result.runs.push_back(std::move(one));

@@ -1,4 +1,5 @@
-// `check --function REGEX --max 250ms`: limits the GPU time below matching functions or in matching kernels.
+// `check --function REGEX --max 250ms`: limits the GPU time below matching functions or in matching kernels. Runs of
+// another measure have its times instead: `check --weight idle --function REGEX --max 250ms`.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ namespace gpuprof::compare {
 struct Budget {
   bool of_function = true;  // `regex` matches functions, not kernels
   std::string regex;
-  uint64_t max_ns = 0;  // maximum GPU time per run; a run with exactly this time passes
+  uint64_t max_ns = 0;                               // maximum time per run; a run with exactly this time passes
+  analyze::Measure measure = analyze::Measure::gpu;  // that of the runs
 
   [[nodiscard]] const char* option() const { return of_function ? "--function" : "--kernel"; }
 };

@@ -9,6 +9,7 @@
 #include "base/text/utf8.h"
 #include "output/json_stream.h"
 #include "output/text.h"
+#include "output/weight.h"
 
 namespace gpuprof::output {
 namespace {
@@ -32,9 +33,16 @@ void budget_text(const Budget& budget, const BudgetResult& result, TextStream& o
   const char* verdict = result.outcome == Outcome::pass         ? "PASS"
                         : result.outcome == Outcome::regression ? "OVER BUDGET"
                                                                 : "INCONCLUSIVE";
-  out.append(fmt::format("{}: {} '{}' {} {} of GPU time", verdict, budget.of_function ? "functions" : "kernels",
-                         escaped(budget.regex), budget.of_function ? "cause" : "take",
-                         worst == result.runs.end() ? "no" : duration_text(worst->ns)));
+  const bool of_gpu = budget.measure == analyze::Measure::gpu;
+  out.append(fmt::format("{}: {} '{}' {} {} of {}", verdict,
+                         budget.of_function ? "functions"
+                         : of_gpu           ? "kernels"
+                                            : "reasons",
+                         escaped(budget.regex),
+                         !of_gpu              ? "have"
+                         : budget.of_function ? "cause"
+                                              : "take",
+                         worst == result.runs.end() ? "no" : duration_text(worst->ns), measured_text(budget.measure)));
   out.append(fmt::format("{}, of {} allowed\n", result.runs.size() > 1 ? " in the worst run" : "",
                          duration_text(budget.max_ns)));
   for (const RunBudget& run : result.runs) {
@@ -59,6 +67,7 @@ void budget_json(const Budget& budget, const BudgetResult& result, TextStream& o
     root.number("schema_version", 1);
     root.word("outcome", budget_name(result.outcome));
     root.text(budget.of_function ? "function" : "kernel", budget.regex);
+    root.word("weight", weight_of(budget.measure).word);
     root.number("max_ns", budget.max_ns);
     json_array(result.runs, root.key("runs"), [&](const RunBudget& run) {
       JsonObject one(out.text());

@@ -31,7 +31,8 @@ TooShort diff_folded(const DiffLines& lines, TextStream& out) {
       }
       out.append(names[function]);
     }
-    out.append(folded_name(lines.all.kernels[path.kernel].name) + "_[G] ");
+    out.append(folded_name(lines.all.kernels[path.kernel].name) +
+               (lines.measure() == analyze::Measure::gpu ? "_[G] " : " "));
     out.text() += std::to_string(old_value) + " " + std::to_string(new_value) + "\n";
     out.checkpoint();
   }

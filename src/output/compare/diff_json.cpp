@@ -7,6 +7,7 @@
 #include "output/compare/stall_texts.h"
 #include "output/json_stream.h"
 #include "output/text.h"
+#include "output/weight.h"
 
 namespace gpuprof::output {
 namespace {
@@ -25,6 +26,7 @@ class JsonWriter {
     {
       JsonObject object(out_);
       object.number("schema_version", kDiffSchemaVersion);
+      object.word("weight", weight_of(lines_.measure()).word);
       object.word("unit", lines_.timed ? "ns" : lines_.counted());
       object.key("old");
       runs(side_of(all_, true), 0);
@@ -73,8 +75,10 @@ class JsonWriter {
     object.number("old", line.before.value);
     object.number("new", line.after.value);
     object.value("change", line.change);
-    object.value("by_launches", line.by_launches);
-    object.value("by_duration", line.by_duration);
+    if (lines_.measure() == analyze::Measure::gpu) {
+      object.value("by_launches", line.by_launches);
+      object.value("by_duration", line.by_duration);
+    }
     if (line.before.value == 0) {
       object.value("percent", nullptr);
     } else {

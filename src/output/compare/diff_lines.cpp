@@ -15,6 +15,7 @@
 #include "base/text/numbers.h"
 #include "base/text/utf8.h"
 #include "output/text.h"
+#include "output/weight.h"
 
 namespace gpuprof::output {
 namespace {
@@ -191,7 +192,7 @@ void compare_new_with_gone(const Comparison& all, std::vector<DiffLine>& paths) 
 // Splits the changes of kernels, functions and the total as the sums of their paths. The mean duration of all their
 // work would mislead: this mean also changes if paths launch in other proportions. With sums, all tables agree.
 void sum_by_paths(DiffLines& lines) {
-  if (!lines.timed) {
+  if (!lines.of_launches()) {
     return;  // each change is completely one of launches
   }
   compare_new_with_gone(lines.all, lines.paths);
@@ -243,6 +244,10 @@ std::string joined(std::span<const RunFacts* const> runs, Fact fact) {
 
 const char* DiffLines::counted() const {
   return all.runs.front()->info.kind == analyze::ProfileKind::stall_samples ? "samples" : "launches";
+}
+
+const char* DiffLines::measured() const {
+  return timed ? measured_text(measure()) : counted();
 }
 
 bool DiffLines::nothing_differs() const {

@@ -40,6 +40,11 @@ struct DiffLines {
   [[nodiscard]] bool nothing_differs() const;
   // Returns what the values count if nothing is timed: "launches" or "samples".
   [[nodiscard]] const char* counted() const;
+  [[nodiscard]] analyze::Measure measure() const { return all.runs.front()->measure; }
+  // Returns what the values are: "GPU time", "CPU time", or counted().
+  [[nodiscard]] const char* measured() const;
+  // False: changes are not split into those by launches and by durations.
+  [[nodiscard]] bool of_launches() const { return timed && measure() == analyze::Measure::gpu; }
 };
 
 DiffLines diff_lines(const compare::Comparison& all, bool timed, const DiffFilter& filter);

@@ -42,7 +42,7 @@ class Markdown {
 
   void write() {
     const Difference& total = lines_.total;
-    std::string measure = lines_.timed ? "GPU time" : lines_.counted();
+    std::string measure = lines_.measured();
     measure[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(measure[0])));
     out_ += "### " + measure + ": " + value_text(total.before.value, lines_.timed) + " → " +
             value_text(total.after.value, lines_.timed);
@@ -54,7 +54,8 @@ class Markdown {
       out_ += nothing_text(lines_) + "\n";
       return;
     }
-    table("Kernel", lines_.kernels, [this](uint32_t line) { return kernel(all_.kernels[line]); });
+    table(lines_.measure() == analyze::Measure::gpu ? "Kernel" : "Reason", lines_.kernels,
+          [this](uint32_t line) { return kernel(all_.kernels[line]); });
     table("Function, including callees", significant_functions(lines_),
           [this](uint32_t line) { return function(all_.functions[line]); });
     table("Call path", lines_.paths, [this](uint32_t line) { return path(all_.paths[line]); });
@@ -89,14 +90,14 @@ class Markdown {
     }
     const size_t shown = options_.top == 0 ? changed.size() : std::min(changed.size(), options_.top);
     out_ += std::string("| ") + title + " | old | new | change | % |" +
-            (lines_.timed ? " by launches | by duration |\n" : "\n") + "|---|---:|---:|---:|---:|" +
-            (lines_.timed ? "---:|---:|\n" : "\n");
+            (lines_.of_launches() ? " by launches | by duration |\n" : "\n") + "|---|---:|---:|---:|---:|" +
+            (lines_.of_launches() ? "---:|---:|\n" : "\n");
     for (size_t at = 0; at < shown; ++at) {
       const Difference& line = changed[at].difference;
       out_ += "| " + name(changed[at].line) + " | " + value_text(line.before.value, lines_.timed) + " | " +
               value_text(line.after.value, lines_.timed) + " | " + signed_value(line.change, lines_.timed) + " | " +
               change_percent(line) + " |";
-      if (lines_.timed) {
+      if (lines_.of_launches()) {
         out_ += " " + signed_value(line.by_launches, true) + " | " + signed_value(line.by_duration, true) + " |";
       }
       out_ += "\n";

@@ -42,7 +42,8 @@ void build_tree(const DiffLines& lines, bool inverse, FlameTree& tree) {
     if (path.empty()) {
       path.push_back(tree.label(tree.intern(analyze::kNoCpuStack), FrameClass::note));
     }
-    path.push_back(tree.label(tree.intern(lines.all.kernels[known.kernel].name), FrameClass::gpu));
+    path.push_back(tree.label(tree.intern(lines.all.kernels[known.kernel].name),
+                              lines.measure() == analyze::Measure::gpu ? FrameClass::gpu : FrameClass::event));
     Weight weight{.ns = lines.timed ? shown.value : 0, .bytes = other.value};
     weight.count = lines.timed ? rounded_count(shown) : shown.value;
     tree.add(tree.descend(FlameTree::kRoot, tree.keep(path)), weight);
@@ -55,7 +56,9 @@ std::string diff_svg(const DiffLines& lines, bool inverse, const std::string& no
   FlameTree tree;
   build_tree(lines, inverse, tree);
   SvgOptions options;
-  options.title = inverse ? "GPU flame graph, old against new" : "GPU flame graph, new against old";
+  options.title = weight_of(lines.measure()).title;
+  options.title += inverse ? ", old against new" : ", new against old";
+  options.names.time = weight_of(lines.measure()).time_name;
   const auto files = [&](bool old_side) {
     const auto runs = side_of(lines.all, old_side);
     return runs.size() == 1 ? runs[0]->file : std::to_string(runs.size()) + " runs";

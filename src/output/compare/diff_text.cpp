@@ -66,19 +66,19 @@ class Text {
       out_ += "\n" + nothing_text(lines_) + "\n";
       return;
     }
-    table("Kernels", lines_.kernels,
+    table(lines_.measure() == analyze::Measure::gpu ? "Kernels" : "Reasons", lines_.kernels,
           [this](uint32_t line, size_t width_left) { return kernel(all_.kernels[line], width_left); });
     table("Functions, including callees", significant_functions(lines_),
           [this](uint32_t line, size_t width_left) { return function(all_.functions[line], width_left); });
     table("Call paths", lines_.paths,
           [this](uint32_t line, size_t width_left) { return path(all_.paths[line], width_left); });
-    out_ += !lines_.timed ? ""
-                          : "\nlaunches: the change by more or fewer launches of each call path, each as long\n"
-                            "as before; the rest is the change by longer or shorter launches.\n";
+    out_ += !lines_.of_launches() ? ""
+                                  : "\nlaunches: the change by more or fewer launches of each call path, each as long\n"
+                                    "as before; the rest is the change by longer or shorter launches.\n";
   }
 
  private:
-  [[nodiscard]] bool wide() const { return options_.width >= kWide && lines_.timed; }
+  [[nodiscard]] bool wide() const { return options_.width >= kWide && lines_.of_launches(); }
 
   void put_fact(const char* what, const std::string& before, const std::string& after) {
     if (before.empty() && after.empty()) {
@@ -113,17 +113,17 @@ class Text {
     put_fact("commit   ", joined_fact(before, &RunFacts::commit), joined_fact(after, &RunFacts::commit));
     put_fact("date     ", joined_dates(before), joined_dates(after));
     const Difference& total = lines_.total;
-    out_ += std::string("\n") + (lines_.timed ? "GPU time" : lines_.counted()) + " " +
-            value_text(total.before.value, lines_.timed) + " -> " + value_text(total.after.value, lines_.timed);
+    out_ += std::string("\n") + lines_.measured() + " " + value_text(total.before.value, lines_.timed) + " -> " +
+            value_text(total.after.value, lines_.timed);
     if (total.change != 0) {
       out_ += ", " + signed_value(total.change, lines_.timed) + " (" + change_percent(total) + ")";
     }
     out_ += lines_.filtered ? ", of the selected paths\n" : "\n";
-    if (lines_.timed && total.change != 0) {
+    if (lines_.of_launches() && total.change != 0) {
       out_ += "         " + signed_value(total.by_launches, true) + " by more or fewer launches, " +
               signed_value(total.by_duration, true) + " by longer or shorter ones\n";
     }
-    if (lines_.timed) {
+    if (lines_.of_launches()) {
       out_ += "launches " + count_text(rounded_count(total.before)) + " -> " + count_text(rounded_count(total.after)) +
               "\n";
     }
@@ -156,9 +156,10 @@ class Text {
     const double before = 1e9 * static_cast<double>(lines_.total.before.value) / old_ns;
     const double after = 1e9 * static_cast<double>(lines_.total.after.value) / new_ns;
     out_ += "recorded " + mean_duration_text(old_ns) + " -> " + mean_duration_text(new_ns) + "\nrate     ";
-    out_ += lines_.timed ? "launched per second: " + mean_duration_text(before) + " -> " + mean_duration_text(after) +
-                               " of GPU time"
-                         : fmt::format("{} per second: {:.1f} -> {:.1f}", lines_.counted(), before, after);
+    out_ += lines_.timed
+                ? std::string(lines_.of_launches() ? "launched " : "") + "per second: " + mean_duration_text(before) +
+                      " -> " + mean_duration_text(after) + " of " + lines_.measured()
+                : fmt::format("{} per second: {:.1f} -> {:.1f}", lines_.counted(), before, after);
     out_ += before > 0 ? fmt::format(" ({:+.1f}%)\n", 100 * (after / before - 1)) : "\n";
   }
 
@@ -183,7 +184,7 @@ class Text {
     append_right("%", kPercent, head);
     append_right("old", kDiffValue, head);
     append_right("new", kDiffValue, head);
-    if (lines_.timed) {
+    if (lines_.of_launches()) {
       append_right("launches", kChange, head);
     }
     if (wide()) {
@@ -206,7 +207,7 @@ class Text {
     append_right(change_percent(line), kPercent, out_);
     append_right(value_text(line.before.value, lines_.timed), kDiffValue, out_);
     append_right(value_text(line.after.value, lines_.timed), kDiffValue, out_);
-    if (lines_.timed) {
+    if (lines_.of_launches()) {
       append_right(signed_value(line.by_launches, true), kChange, out_);
     }
     if (wide()) {

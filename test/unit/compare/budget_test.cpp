@@ -32,6 +32,19 @@ Outcome outcome_of(const Run& run, uint64_t max_ns) {
   return result->outcome;
 }
 
+TEST_CASE("a budget of CPU times is inconclusive if CPU samples are missing") {
+  Run run = run_with({});
+  run.paths.pop_back();
+  const auto outcome = [&](analyze::Measure measure) {
+    run.facts.measure = measure;
+    return check_budget(std::vector{run}, {true, "^solve$", 20, measure}, 1)->outcome;
+  };
+  CHECK(outcome(analyze::Measure::cpu) == Outcome::pass);
+  run.facts.info.meta.emplace("process.1.note.cpu_samples", "the CPU samples ended early");
+  CHECK(outcome(analyze::Measure::cpu) == Outcome::inconclusive);
+  CHECK(outcome(analyze::Measure::gpu) == Outcome::pass);
+}
+
 TEST_CASE("work with an unknown stack may belong to a function with a budget") {
   const std::vector<std::vector<Function>> unknown = {
       {},

@@ -1,8 +1,13 @@
 #include "compare/run.h"
 
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "catch.h"
+#include "compare/comparability_warnings.h"
+#include "compare/setup.h"
 #include "profile/text_input.h"
 #include "small_runs.h"
 
@@ -11,10 +16,10 @@ using compare::Run;
 
 namespace {
 
-Run run_of_text(const std::string& text) {
+Run run_of_text(const std::string& text, analyze::Measure measure = analyze::Measure::gpu) {
   auto reader = test::open_text("GPUPROF;3.0\n" + text);
   REQUIRE(reader);
-  auto run = compare::read_run(*reader, "p.txt", {}, compare::kMostPathFrames);
+  auto run = compare::read_run(*reader, "p.txt", {}, compare::kMostPathFrames, measure);
   INFO((run ? std::string() : run.error().message));
   REQUIRE(run);
   return std::move(run).value();
@@ -135,5 +140,51 @@ TEST_CASE("facts about a merged profile do not depend on the order of its ranks"
     CHECK(facts.clocks.count("0") == 0);
     REQUIRE(facts.clocks.count("1") == 1);
     CHECK(facts.clocks.at("1").mean_mhz == 1500);
+  }
+}
+
+TEST_CASE("a run of another measure has the times of CPU threads by reason") {
+  const std::string text =
+      std::string(kNames) +
+      "STRING;9;sleeps\nWORK;1;1;1;0;1;0;0;0;1;0;kernel;4;0\nWORK;2;1;1;0;1;0;0;0;0;0;cpu;0;0\n"
+      "WORK;3;1;1;0;2;0;0;0;0;0;off_cpu;9;0\nGPU;0;1;2;100;50;50;5000;0;0\n"
+      "HOST;0;2;3;30;10;10;0\nHOST;0;3;1;500;500;500;0\nIDLE;0;1;3;400\nIDLE;0;1;1;5\nIDLE;0;1;0;7\n";
+  const auto paths = [&](analyze::Measure measure) {
+    const Run run = run_of_text(text, measure);
+    CHECK(run.timed);
+    CHECK(run.facts.measure == measure);
+    std::map<std::string, uint64_t> ns;
+    for (const compare::Path& path : run.paths) {
+      ns[text_of(run, path)] += path.cost.ns;
+    }
+    return ns;
+  };
+  using Paths = std::map<std::string, uint64_t>;
+  CHECK(paths(analyze::Measure::gpu) == Paths{{"main;step;gemm", 100}});
+  CHECK(paths(analyze::Measure::cpu) == Paths{{"main;step;[on CPU]", 30}});
+  CHECK(paths(analyze::Measure::off_cpu) == Paths{{"main;step;[sleeps]", 500}});
+  CHECK(paths(analyze::Measure::idle) == Paths{{"main;step;[sleeps]", 400},
+                                               {"main;step;[idle before gemm]", 5},
+                                               {"[idle: nothing launched any more]", 7}});
+}
+
+TEST_CASE("a profile without --cpu has no times of CPU threads to compare") {
+  const Run run =
+      run_of_text(std::string(kNames) + "WORK;1;1;1;0;1;0;0;0;1;0;kernel;4;0\nGPU;0;1;2;100;50;50;5000;0;0\n",
+                  analyze::Measure::cpu);
+  const Status status = compare::check_comparable({&run, 1}, {&run, 1});
+  REQUIRE_FALSE(status);
+  CHECK(status.error().message == "p.txt has no times of CPU threads");
+  CHECK(status.error().hint == "record the program with --cpu");
+}
+
+TEST_CASE("runs by BPF and by polls differ in the causes that they find") {
+  const std::string text =
+      std::string(kNames) + "META;recording;1\nWORK;2;1;1;0;1;0;0;0;0;0;cpu;0;0\nHOST;0;2;3;30;10;10;0\n";
+  for (const auto& [measure, differs] : {std::pair(analyze::Measure::cpu, true), {analyze::Measure::gpu, false}}) {
+    const Run polled = run_of_text(text, measure);
+    const Run exact = run_of_text(text + "META;off_cpu.lost;0\n", measure);
+    const std::vector<const compare::RunFacts*> runs = {&polled.facts, &exact.facts};
+    CHECK(compare::recording_differences(runs).empty() != differs);
   }
 }
