@@ -16,6 +16,7 @@
 #include "analyze/paths/functions.h"
 #include "analyze/paths/work_paths.h"
 #include "analyze/rows/no_work.h"
+#include "analyze/rows/totals.h"
 #include "base/hash.h"
 #include "base/text/numbers.h"
 #include "base/text/utf8.h"
@@ -396,6 +397,9 @@ Result<Run> read_run(profile::Reader& reader, std::string file, const analyze::S
   auto rows = analyze::aggregate(reader, needed);
   if (!rows) {
     return std::move(rows).error();
+  }
+  if (measure == Measure::idle) {
+    analyze::add_overlap_warnings(*rows);
   }
   return run_of(*rows, std::move(file), stacks, most_frames, measure);
 }

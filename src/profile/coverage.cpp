@@ -110,7 +110,7 @@ std::optional<EmptyReason> why_empty(const EmptyFacts& facts) {
                            " outside of it); gpuprof sees NVTX ranges of CUDA programs only"};
   }
   if (facts.only_a_window) {
-    return EmptyReason{"the target launched no GPU work while recording was on",
+    return EmptyReason{"gpuprof saw no GPU work of the target while recording was on",
                        "record at another time, or longer" +
                            (facts.off_records == 0
                                 ? std::string()

@@ -274,7 +274,9 @@ Summary nothing_seen(const SummaryFacts& facts) {
             "choose a shorter --delay, or send SIGUSR1 to gpuprof; SIGUSR2 cancels a --delay"};
   }
   if (facts.counts_only) {
-    return {true, {empty_profile("the process launched no GPU work while recording was on", facts)}};
+    return {true,
+            {empty_profile("gpuprof saw no GPU work of the process while recording was on", facts)},
+            "functions of OpenCL extensions, such as for command buffers, need gpuprof record -- COMMAND"};
   }
   if (facts.duty_cycle && facts.used_gpu) {
     return {true,

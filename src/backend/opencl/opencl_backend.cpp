@@ -125,9 +125,19 @@ std::string join(const std::vector<std::string>& words) {
   return joined;
 }
 
+// The calls that the injection library records, too.
 constexpr LaunchFunction kOpenClLaunches[] = {
-    {kIcdLibrary, "clEnqueueNDRangeKernel"}, {kIcdLibrary, "clEnqueueTask"},       {kIcdLibrary, "clEnqueueReadBuffer"},
-    {kIcdLibrary, "clEnqueueWriteBuffer"},   {kIcdLibrary, "clEnqueueCopyBuffer"}, {kIcdLibrary, "clEnqueueFillBuffer"},
+    {kIcdLibrary, "clEnqueueNDRangeKernel"},     {kIcdLibrary, "clEnqueueTask"},
+    {kIcdLibrary, "clEnqueueNativeKernel"},      {kIcdLibrary, "clEnqueueReadBuffer"},
+    {kIcdLibrary, "clEnqueueReadBufferRect"},    {kIcdLibrary, "clEnqueueWriteBuffer"},
+    {kIcdLibrary, "clEnqueueWriteBufferRect"},   {kIcdLibrary, "clEnqueueCopyBuffer"},
+    {kIcdLibrary, "clEnqueueCopyBufferRect"},    {kIcdLibrary, "clEnqueueFillBuffer"},
+    {kIcdLibrary, "clEnqueueReadImage"},         {kIcdLibrary, "clEnqueueWriteImage"},
+    {kIcdLibrary, "clEnqueueCopyImage"},         {kIcdLibrary, "clEnqueueCopyImageToBuffer"},
+    {kIcdLibrary, "clEnqueueCopyBufferToImage"}, {kIcdLibrary, "clEnqueueFillImage"},
+    {kIcdLibrary, "clEnqueueMapBuffer"},         {kIcdLibrary, "clEnqueueMapImage"},
+    {kIcdLibrary, "clEnqueueUnmapMemObject"},    {kIcdLibrary, "clEnqueueSVMMemcpy"},
+    {kIcdLibrary, "clEnqueueSVMMemFill"},
 };
 
 class OpenClBackend final : public Backend {

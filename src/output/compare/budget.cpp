@@ -53,8 +53,10 @@ void budget_text(const Budget& budget, const BudgetResult& result, TextStream& o
     if (run.matched.size() > kMostNames) {
       names += ", " + std::to_string(run.matched.size() - kMostNames) + " more";
     }
+    const uint64_t most = std::max<uint64_t>(budget.max_ns, 1);
     out.append(fmt::format("  {:>9}, {} of the budget  {}  ({})\n", duration_text(run.ns),
-                           percent_text_up(run.ns, std::max<uint64_t>(budget.max_ns, 1)), shown_name(run.file), names));
+                           run.ns > most ? percent_text_up(run.ns, most) : percent_text_down(run.ns, most),
+                           shown_name(run.file), names));
   }
   for (const std::string& reason : result.reasons) {
     out.append("  " + shown_name(reason) + "\n");

@@ -230,7 +230,7 @@ void put_optional(const Summary& summary, JsonObject& object, TextStream& stream
   if (!summary.without_work.empty()) {
     json_array(summary.without_work, object.key("launches_without_work"), put_counted_path);
   }
-  if (!summary.info.coverage.empty()) {
+  if (!summary.info.coverage.empty() || summary.info.kind == ProfileKind::launch_counts) {
     const profile::WorkCoverage& covered = summary.info.covered;
     object.key("coverage_percent") += percent_digits_down(covered.with_stack, covered.all(), 4);
     json_counts(summary.info.coverage, object.key("coverage"));

@@ -146,9 +146,11 @@ Status ProfileOutput::finish_recent(Batch last, Correlator& correlator, Signals&
 
 Status ProfileOutput::finish(Correlator& correlator, uint64_t end_ns, Signals& signals, bool soon) {
   const Totals& totals = correlator.totals();
+  // Launches that are only counted have no coverage.
+  const uint64_t covered = totals.coverage[profile::CoverageCount::launches];
   Batch last;
   last.end = profile::End{.end_ns = end_ns,
-                          .launches = totals.coverage[profile::CoverageCount::launches],
+                          .launches = covered != 0 ? covered : totals.launches,
                           .gpu_records = totals.gpu_records,
                           .gpu_ns = totals.gpu_ns,
                           .with_stack = totals.with_stack,

@@ -122,7 +122,7 @@ class RecordAttach(rig.RuntimeTest):
         process = self.start("--launches", "10", "--kernels-only", "--sleep-ms", "60000")
         self.assertTrue(rig.wait_for(lambda: rig.napping(process.pid)))
         stderr = self.record(process.pid, 0, "--duration", "0.5", end=None)
-        self.assertIn("the target launched no GPU work while recording was on", stderr)
+        self.assertIn("gpuprof saw no GPU work of the target while recording was on", stderr)
         self.assertRegex(stderr, r"gpuprof: recorded \d+ ms, attaching took [\d.]+ m?s, detaching took [\d.]+ m?s")
         self.gpuprof("flame", "-i", self.profile_path, expect=(rig.NOTHING,))
 

@@ -21,6 +21,35 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
+# Calls functions of which each moves data in another way. The driver of these tests has images.
+MOVING = """
+import sys
+import numpy
+import pyopencl as cl
+context = cl.Context(cl.get_platforms()[0].get_devices()[:1])
+queue = cl.CommandQueue(context)
+host = numpy.zeros(4096, numpy.uint8)
+one, other = (cl.Buffer(context, cl.mem_flags.READ_WRITE, host.nbytes) for _ in range(2))
+image = cl.Image(context, cl.mem_flags.READ_WRITE, cl.ImageFormat(cl.channel_order.RGBA, cl.channel_type.UNSIGNED_INT8), (8, 8))
+print("ready", flush=True)
+sys.stdin.readline()
+rect = {"buffer_origin": (0, 0), "host_origin": (0, 0), "region": (4, 4), "buffer_pitches": (64,), "host_pitches": (64,)}
+for _ in range(3):
+    cl.enqueue_copy(queue, host, one, **rect)
+    cl.enqueue_copy(queue, one, host, **rect)
+    cl.enqueue_copy(queue, other, one, src_origin=(0, 0), dst_origin=(0, 0), region=(4, 4), src_pitches=(64,), dst_pitches=(64,))
+    cl.enqueue_fill_buffer(queue, one, numpy.uint8(1), 0, 64)
+    cl.enqueue_copy(queue, host, image, origin=(0, 0), region=(8, 8))
+    cl.enqueue_copy(queue, image, host, origin=(0, 0), region=(8, 8))
+    cl.enqueue_copy(queue, one, image, offset=0, origin=(0, 0), region=(8, 8))
+    cl.enqueue_copy(queue, image, one, offset=0, origin=(0, 0), region=(8, 8))
+    cl.enqueue_fill_image(queue, image, numpy.zeros(4, numpy.uint32), (0, 0), (8, 8))
+    mapped, _ = cl.enqueue_map_buffer(queue, one, cl.map_flags.READ, 0, (64,), numpy.uint8)
+    mapped.base.release(queue)
+queue.finish()
+"""
+MOVED = ("ReadBufferRect", "WriteBufferRect", "CopyBufferRect", "FillBuffer", "ReadImage", "WriteImage", "CopyImageToBuffer",
+         "CopyBufferToImage", "FillImage", "MapBuffer", "UnmapMemObject")
 # Its children are another program that loads OpenCL, and a fork. Each launches when a line arrives, so that gpuprof can
 # find it before.
 WITH_CHILDREN = """
@@ -97,6 +126,25 @@ class Attach(rig.RuntimeTest):
         self.assertIn("no GPU times", stderr)
         self.assertIn("launches are only counted, without GPU times: the process uses opencl", stderr)
         self.assertIn("warning: no effect without gpuprof's library in the process: --timeline\n", stderr)
+
+    @rig.requires("opencl", "pyopencl", "ebpf")
+    def test_all_functions_that_move_data_are_counted(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            path = os.path.join(scratch, "attached.txt")
+            target = subprocess.Popen([rig.pyopencl_python(), "-c", MOVING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            self.assertEqual(target.stdout.readline(), "ready\n")
+            recorder = self.attach(target.pid, path)
+            target.communicate("go\n", timeout=120)
+            _, stderr = recorder.communicate(timeout=60)
+            self.assertEqual((target.returncode, recorder.returncode), (0, 0), stderr)
+            export, report = (json.loads(self.gpuprof(*command, path)) for command in (
+                ("-q", "export", "--format", "json"), ("-q", "report", "--json")))
+        found = {}
+        for row in export["rows"]:
+            name = next(function for function in MOVED if f"clEnqueue{function} " in row["name"] + " ")
+            found[name] = found.get(name, 0) + row["launches"]
+        self.assertEqual(found, {function: 3 for function in MOVED}, stderr)
+        self.assertEqual((report["launches"], report["coverage_percent"]), (3 * len(MOVED), 100))
 
     @rig.requires("opencl", "pyopencl", "ebpf")
     def test_launches_of_children_are_counted(self):

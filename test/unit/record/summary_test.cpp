@@ -210,7 +210,7 @@ TEST_CASE("an empty profile reports whether the target used a GPU at other times
   CHECK(has(shown(facts), "no window of --max-overhead had GPU work: p.txt is an empty profile"));
   facts.duty_cycle = false;
   facts.only_a_window = true;
-  CHECK(has(shown(facts), "the target launched no GPU work while recording was on"));
+  CHECK(has(shown(facts), "gpuprof saw no GPU work of the target while recording was on"));
   facts.totals.off_records = 12;
   CHECK(has(summary_of(facts).hint, "12 GPU records while recording was off"));
   facts.only_a_window = false;
