@@ -57,6 +57,18 @@ void announce_driver(cl_device_id handle) {
   }
 }
 
+// The estimates of --max-overhead take the times of kernels in windows for those of all kernels.
+void note_shared_cpu(cl_device_id handle) {
+  cl_device_type type = 0;
+  if (wants(GPUPROF_OPTION_WINDOWS) &&
+      target.clGetDeviceInfo(handle, CL_DEVICE_TYPE, sizeof(type), &type, nullptr) == CL_SUCCESS &&
+      (type & CL_DEVICE_TYPE_CPU) != 0) {
+    meta("note.opencl.cpu_device",
+         "kernels run on the CPU, and recording slows them down: if only windows are recorded, times of kernels that "
+         "take a few us are some percent too long, which intervals do not include");
+  }
+}
+
 }  // namespace
 
 uint32_t device_index(cl_device_id handle) {
@@ -89,6 +101,7 @@ void announce_device(uint32_t index) {
   name[sizeof(name) - 1] = '\0';
   device(index, name, nullptr);
   announce_driver(known.handle);
+  note_shared_cpu(known.handle);
 }
 
 int64_t clock_offset(uint32_t index, uint64_t device_end_ns, uint64_t now) {

@@ -209,11 +209,12 @@ class Session {
   }
 
   void loop() {
-    int wait_ms = kBusyPollMs;
+    const int busy_ms = options_.has_duty_cycle() ? kLimitedPollMs : kBusyPollMs;
+    int wait_ms = busy_ms;
     while (!is_over()) {
       wait(wait_ms);
       handle_signals();
-      wait_ms = iteration_->take() > 0 ? kBusyPollMs : std::min(wait_ms * 2, kIdlePollMs);
+      wait_ms = iteration_->take() > 0 ? busy_ms : std::min(wait_ms * 2, kIdlePollMs);
       const uint64_t now = monotonic_ns();
       windows_->update(now, cost());
       if (!iteration_->ever_connected()) {

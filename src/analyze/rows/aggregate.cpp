@@ -156,7 +156,7 @@ class Aggregator {
     for (size_t row = 0; row < result_.rows.size(); ++row) {
       all.add(result_.estimates, row);
     }
-    if (const auto margin = all.margin(); margin && result_.total.ns > 0) {
+    if (const auto margin = all.margin(); margin && margin->is_known && result_.total.ns > 0) {
       result_.info.margin = percent_text(margin->ns, result_.total.ns);
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "analyze/rows/totals.h"
@@ -14,7 +15,8 @@ namespace {
 constexpr double kAbove = 0.025;  // probability beyond each end of the interval
 // A process launches nothing, or up to twice as much as expected, at its end. When it stopped is not known exactly.
 constexpr double kExtrapolationError = 1;
-constexpr int kUsual = 20;  // the interval of work in so many blocks is right, however few of all blocks they are
+constexpr int kUsual = 20;           // the interval of work in fewer blocks may be wrong
+constexpr double kLeastFreedom = 2;  // with less, 95% intervals are more than four standard errors wide
 
 // A float has 24 bits.
 bool is_close(double sum, uint64_t known) {
@@ -80,26 +82,24 @@ std::vector<double> Estimates::uncounted_shares() const {
 double Estimates::subtract_launches(std::span<float> blocks, const Launches& launches, double scale,
                                     std::span<const double> shares) {
   const double sum = std::accumulate(blocks.begin(), blocks.end(), 0.0);
-  const auto count = static_cast<double>(std::popcount(launches.active));
-  // One block tells nothing about the differences between blocks. Then all of its work counts as uncertain.
-  const double ratio = count > 1 ? sum / launches.sum : 0;
-  const double spread = count == 0 ? 0 : count > 1 ? std::sqrt(count / (count - 1)) : 1;  // 0: the row is exact
   for (size_t i = 0; i < kBlocks; ++i) {
-    const double residual = (blocks[i] - ratio * launches.blocks[i]) * scale * spread;
-    blocks[i] = static_cast<float>(residual * std::sqrt(shares[i]));
+    const double others = 1 - launches.share(i);
+    // One block tells nothing about the differences between blocks. Then all of its work counts as uncertain.
+    const double residual = others > 0 ? (blocks[i] - sum * launches.share(i)) / others : blocks[i];
+    blocks[i] = static_cast<float>(residual * scale * std::sqrt(shares[i]));
   }
   return sum;
 }
 
 void Estimates::finish(std::span<const Known> rows, const LaunchScale& scale) {
   blocks_.resize(2 * rows.size() * kBlocks);
+  const std::vector<double> shares = uncounted_shares();
   for (auto& [process, launches] : launches_) {
-    for (size_t i = 0; i < kBlocks; ++i) {
-      launches.sum += launches.blocks[i];
-      launches.active |= uint64_t{launches.blocks[i] > 0} << i;
+    launches.sum = std::accumulate(launches.blocks.begin(), launches.blocks.end(), 0.0);
+    for (size_t i = 0; launches.sum > 0 && i < kBlocks; ++i) {
+      expected_[process].push_back(launches.share(i) * std::sqrt(shares[i]));
     }
   }
-  const std::vector<double> shares = uncounted_shares();
   for (size_t row = 0; row < rows.size(); ++row) {
     const std::span<float> counts = blocks_of(row, 1);
     uint64_t seen = 0;
@@ -116,10 +116,10 @@ void Estimates::finish(std::span<const Known> rows, const LaunchScale& scale) {
       return;
     }
     seen_.push_back(seen);
-    active_.push_back(launches.active);
-    const double extrapolated = kExtrapolationError * scale.extrapolated(known.process) * factor;
-    extrapolated_.push_back(
-        {extrapolated * static_cast<double>(known.ns), extrapolated * static_cast<double>(known.count)});
+    processes_.push_back(known.process);
+    sums_.push_back({factor * static_cast<double>(known.ns), factor * static_cast<double>(known.count)});
+    const double extrapolated = kExtrapolationError * scale.extrapolated(known.process);
+    extrapolated_.push_back({extrapolated * sums_.back()[0], extrapolated * sums_.back()[1]});
   }
 }
 
@@ -127,28 +127,48 @@ void Uncertainty::add(const Estimates& estimates, size_t row) {
   if (row >= estimates.seen_.size()) {
     return;  // the rows are exact, or their margins are unknown
   }
-  residuals_.resize(2 * Estimates::kBlocks);
+  const auto expected = estimates.expected_.find(estimates.processes_[row]);
+  if (expected == estimates.expected_.end()) {
+    return;  // the row is exact
+  }
+  constexpr size_t kBlocks = Estimates::kBlocks;
+  residuals_.resize(2 * kBlocks);
+  expected_.resize(2 * kBlocks);
   for (size_t i = 0; i < residuals_.size(); ++i) {
     residuals_[i] += estimates.blocks_[row * residuals_.size() + i];
+    expected_[i] += expected->second[i % kBlocks] * estimates.sums_[row][i / kBlocks];
   }
   for (size_t measure = 0; measure < extrapolated_.size(); ++measure) {
     extrapolated_[measure] += estimates.extrapolated_[row][measure];
   }
   seen_ |= estimates.seen_[row];
-  active_ |= estimates.active_[row];
 }
 
 Uncertainty& Uncertainty::operator+=(const Uncertainty& other) {
   residuals_.resize(std::max(residuals_.size(), other.residuals_.size()));
+  expected_.resize(residuals_.size());
   for (size_t i = 0; i < other.residuals_.size(); ++i) {
     residuals_[i] += other.residuals_[i];
+    expected_[i] += other.expected_[i];
   }
   for (size_t measure = 0; measure < extrapolated_.size(); ++measure) {
     extrapolated_[measure] += other.extrapolated_[measure];
   }
   seen_ |= other.seen_;
-  active_ |= other.active_;
   return *this;
+}
+
+// Returns infinity if nothing is uncertain.
+double Uncertainty::freedom(size_t measure) const {
+  double sum = 0;
+  double squares = 0;
+  for (size_t i = 0; i < Estimates::kBlocks; ++i) {
+    const double expected = expected_[measure * Estimates::kBlocks + i];
+    const double variance = expected * expected;
+    sum += variance;
+    squares += variance * variance;
+  }
+  return squares == 0 ? std::numeric_limits<double>::infinity() : sum * sum / squares - 1;
 }
 
 uint64_t Uncertainty::half_width(size_t measure) const {
@@ -158,18 +178,18 @@ uint64_t Uncertainty::half_width(size_t measure) const {
     squares += residual * residual;
   }
   constexpr double kMost = 9e18;
-  const double t = student_t_quantile(kAbove, std::popcount(active_) - 1);
+  const double t = student_t_quantile(kAbove, std::max(freedom(measure), 1.0));
   return static_cast<uint64_t>(
       std::llround(std::min(std::hypot(std::sqrt(squares) * t, extrapolated_[measure]), kMost)));
 }
 
 std::optional<Margin> Uncertainty::margin() const {
-  const int blocks = std::popcount(active_);
-  if (blocks < 2) {
+  if (residuals_.empty()) {
     return std::nullopt;
   }
-  const int seen = std::popcount(seen_);
-  return Margin{.ns = half_width(0), .count = half_width(1), .is_rare = seen < kUsual && 2 * seen < blocks};
+  const bool is_known = freedom(1) >= kLeastFreedom;
+  const bool is_usual = std::isinf(freedom(1)) || std::popcount(seen_) >= kUsual;
+  return Margin{.ns = half_width(0), .count = half_width(1), .is_rare = !is_known || !is_usual, .is_known = is_known};
 }
 
 }  // namespace gpuprof::analyze

@@ -3,6 +3,10 @@
 // process. Its variance follows from blocks of time (Cochran, Sampling Techniques, 3rd edition, section 6.4): the
 // residual of a block is its GPU time, less the time that its launches would have taken at the mean ratio. If some of
 // the launches are extrapolated, their number is uncertain, too.
+//
+// Windows have different weights, so one block may hold most of the launches. It then pulls the ratio towards itself,
+// and its residual is too small. Hence a residual is divided by the share of the launches that the other blocks hold.
+// The degrees of freedom are those of Satterthwaite, if the error of a block is in proportion to its launches.
 #pragma once
 
 #include <array>
@@ -44,7 +48,8 @@ class Estimates {
   struct Launches {
     std::vector<double> blocks = std::vector<double>(kBlocks);
     double sum = 0;
-    uint64_t active = 0;  // bit i: block i has launches
+
+    [[nodiscard]] double share(size_t block) const { return sum > 0 ? blocks[block] / sum : 0; }
   };
 
   size_t block_of(uint64_t slice);
@@ -62,9 +67,12 @@ class Estimates {
   std::map<profile::ProcessId, Launches> launches_;
   std::vector<double> windows_ = std::vector<double>(kBlocks);   // number of windows that began in each block
   std::vector<double> recorded_ = std::vector<double>(kBlocks);  // sums of 1 / weight of these windows
-  // The next lists have one element per row. Bit i stands for block i.
-  std::vector<uint64_t> seen_;                       // the work ran in this block
-  std::vector<uint64_t> active_;                     // the process launched work in this block
+  // The expected error of each block, in proportion to the sum of a row. Only of processes whose rows are estimates.
+  std::map<profile::ProcessId, std::vector<double>> expected_;
+  // The next lists have one element per row.
+  std::vector<uint64_t> seen_;  // bit i: the work ran in block i
+  std::vector<profile::ProcessId> processes_;
+  std::vector<std::array<double, 2>> sums_;          // both measures, scaled
   std::vector<std::array<double, 2>> extrapolated_;  // possible error by LaunchScale::extrapolated() of both measures
 };
 
@@ -72,7 +80,8 @@ class Estimates {
 struct Margin {
   uint64_t ns = 0;
   uint64_t count = 0;
-  bool is_rare = false;  // the interval may be wrong, because few windows have this work
+  bool is_rare = false;   // the interval may be wrong, because few windows have this work
+  bool is_known = false;  // false: there are too few windows for an interval; then is_rare is true
 };
 
 // The uncertainty of a sum of rows.
@@ -80,16 +89,17 @@ class Uncertainty {
  public:
   void add(const Estimates& estimates, size_t row);
   Uncertainty& operator+=(const Uncertainty& other);
-  // Returns nullopt if the sum is not an estimate, or if its margin is unknown.
+  // Returns nullopt if the sum is not an estimate, or if the profile does not tell the times of its work.
   [[nodiscard]] std::optional<Margin> margin() const;
 
  private:
+  [[nodiscard]] double freedom(size_t measure) const;
   [[nodiscard]] uint64_t half_width(size_t measure) const;
 
-  std::vector<double> residuals_;
+  std::vector<double> residuals_;  // of each measure and block
+  std::vector<double> expected_;   // their expected sizes, in proportion
   std::array<double, 2> extrapolated_ = {};
-  uint64_t seen_ = 0;
-  uint64_t active_ = 0;
+  uint64_t seen_ = 0;  // bit i: the work ran in block i
 };
 
 }  // namespace gpuprof::analyze

@@ -33,9 +33,11 @@ constexpr std::array<const char*, 4> kOrigins = {"own", "library", "vendor", "no
 static_assert(static_cast<size_t>(analyze::Origin::none) + 1 == kOrigins.size());
 
 void put_margin(const std::optional<analyze::Margin>& margin, JsonObject& object) {
-  if (margin) {
+  if (margin && margin->is_known) {
     object.number("margin_ns", margin->ns);
     object.number("margin_count", margin->count);
+  }
+  if (margin) {
     object.flag("rare", margin->is_rare);
   }
 }

@@ -11,6 +11,9 @@ namespace gpuprof::record {
 // Launches do not wake the recorder, so it polls. It polls less often while nothing arrives.
 inline constexpr int kBusyPollMs = 2;
 inline constexpr int kIdlePollMs = GPUPROF_POLL_NS / 1'000'000;
+// With --max-overhead, the recorder polls less often: each poll takes CPU time away from the target in its windows, but
+// not between them. A kernel that runs on the CPU would then be slower in windows.
+inline constexpr int kLimitedPollMs = 10;
 static_assert(GPUPROF_POLL_NS * 10 <= GPUPROF_RECORDER_ALIVE_NS,
               "targets must see several heartbeats of the recorder before they take it for dead");
 
