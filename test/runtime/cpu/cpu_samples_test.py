@@ -234,7 +234,10 @@ class CpuSamples(rig.RuntimeTest):
         self.assertRegex(text, r"while idle: .*% on CPU in .*compute_for")
         self.assertRegex(text, r"[\d.]+% sleeps")
         self.assertRegex(text, r"idle time: [\d.]+% of .* is not explained by CPU samples")
+        self.assertRegex(text, r"sleeps: wait for the event itself")
+        self.assertNotIn("cgroup", text)  # nothing was throttled
         causes = json.loads(self.gpuprof("report", "--json", self.profile_path))["idle_causes"]
+        self.assertTrue(next(cause for cause in causes if cause["what"] == "sleeps")["advice"].startswith("wait for"))
         self.assertEqual(sum(cause["ns"] for cause in causes), sum(int(row[3]) for row in profile.of("IDLE")))
 
     def requires_bpf(self):
