@@ -100,7 +100,8 @@ static __always_inline __u64 user_and_kernel_stack(void* ctx, const struct submi
   }
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
   const struct gpuprof_bpf_process* process = tables_of(submitter);
-  __u64 thread = process ? find_thread(process) : 0;
+  __u64 failed = 0;
+  __u64 thread = process ? find_thread(process, &failed) : 0;
   struct walk_from from = {submitter->pid, 0, mix(submitter->pid, submitter->image), thread};
   walk_stack(regs, slot, &from, process);
   add_kernel_stack(ctx, slot);

@@ -26,14 +26,32 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define PF_MEMALLOC 0x800
 #define MAX_CGROUP_LEVELS 8
 
+#define FUTEX_OPERATION 0x7f
+/* A bit for each operation: WAKE, REQUEUE, CMP_REQUEUE, WAKE_OP, UNLOCK_PI, WAKE_BITSET. */
+#define FUTEX_WAKES (1U << 1 | 1U << 3 | 1U << 4 | 1U << 5 | 1U << 7 | 1U << 10)
+#define NEGATIVE_NS 1000000000ULL /* for so long, a search without a result counts */
+
+/* The last search of a thread's PyThreadState. */
+struct python_search {
+  __u64 state;  /* 0: it has none */
+  __u64 newest; /* the newest PyThreadState of the process, and its thread */
+  __u64 newest_ident;
+  __u64 time_ns; /* 0: the search failed */
+};
+
 /* What is known about a thread of a recorded process. */
 struct off_cpu {
   __u64 off_ns; /* 0: it runs */
   __u64 woken_ns;
-  __u64 throttled_ns; /* see throttled_ns() */
-  __u64 python;       /* the PyThreadState that was found last */
+  __u64 throttled_ns; /* see throttled_ns(); ~0: the thread is not in `feeders` */
   __u32 state;        /* enum gpuprof_off_cpu_state */
   __u32 system_call;
+  __u64 futex; /* the first argument of the system call */
+  __u64 waker_stack;
+  __u32 pid;
+  __u32 pad;
+  char waker[16]; /* name of the thread that woke it; empty: unknown */
+  struct python_search python;
 };
 
 struct {
@@ -98,6 +116,8 @@ static __always_inline void send(__u32 pid, __u32 tid, const struct off_cpu* off
   event->stack = stack;
   event->system_call = off->system_call;
   event->pad = 0;
+  event->waker_stack = off->waker_stack;
+  __builtin_memcpy(event->waker, off->waker, sizeof(event->waker));
   bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
 
@@ -132,9 +152,13 @@ int on_switch(__u64* ctx) {
   }
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
   off->woken_ns = 0;
+  off->waker_stack = 0;
+  off->waker[0] = 0;
+  off->pid = pid;
   off->throttled_ns = is_feeder(pid, own_tid(task)) ? throttled_ns(task) : ~0ULL; /* unknown */
   off->state = state_of(task, ctx[0] & 1, (__u32)ctx[3]);
   off->system_call = GPUPROF_SYSTEM_CALL(regs);
+  off->futex = GPUPROF_ARG1(regs);
   off->off_ns = bpf_ktime_get_ns();
   return 0;
 }
@@ -144,37 +168,46 @@ SEC("tp_btf/sched_process_exit")
 int on_exit(__u64* ctx) {
   __u32 pid = ids_of_thread() >> 32;
   __u32 tid = own_tid((struct task_struct*)bpf_get_current_task_btf());
-  if (pid && is_feeder(pid, tid)) {
+  /* The recorder may not have put a thread that lives for a short time into `feeders` yet. */
+  if (pid && bpf_map_lookup_elem(&processes, &pid)) {
     struct off_cpu ended = {.state = GPUPROF_OFF_CPU_ENDED};
     send(pid, tid, &ended, 0, 0, 0);
   }
   return 0;
 }
 
-/* Argument: the thread that is woken. */
-SEC("tp_btf/sched_waking")
-int on_waking(__u64* ctx) {
-  struct task_struct* task = (struct task_struct*)ctx[0];
-  struct off_cpu* off = bpf_task_storage_get(&off_cpus, task, 0, 0);
-  if (off && off->off_ns && !off->woken_ns) {
-    off->woken_ns = bpf_ktime_get_ns();
-  }
-  return 0;
+static __always_inline __u64 ident_of(const struct gpuprof_python_threads* threads, __u64 state) {
+  __u64 ident = 0;
+  return state && read_user(&ident, sizeof(ident), state + threads->ident) == 0 ? ident : 0;
 }
 
 /* Finds the PyThreadState of the current thread. A search reads up to two words of each thread, so the last result is
- * tried first. */
-static __always_inline __u64 python_of(struct off_cpu* off, const struct gpuprof_bpf_process* process) {
-  __u64 ident = 0;
-  if (off->python && process->python_threads.interpreter &&
-      read_user(&ident, sizeof(ident), off->python + process->python_threads.ident) == 0 &&
-      ident == GPUPROF_THREAD_POINTER(bpf_get_current_task_btf())) {
-    return off->python;
+ * tried first. If the last search found none, the thread has none until the list of threads begins with another one.
+ * Another may be at the same address: so a search without a result counts for a short time only. */
+static __always_inline __u64 python_of(struct python_search* last, const struct gpuprof_bpf_process* process) {
+  const struct gpuprof_python_threads* threads = &process->python_threads;
+  if (!threads->interpreter) {
+    return 0;
   }
-  off->python = find_thread(process);
-  return off->python;
+  if (last->state && ident_of(threads, last->state) == GPUPROF_THREAD_POINTER(bpf_get_current_task_btf())) {
+    return last->state;
+  }
+  __u64 now = bpf_ktime_get_ns();
+  __u64 newest = newest_thread(threads);
+  __u64 newest_ident = ident_of(threads, newest);
+  if (!last->state && last->newest == newest && last->newest_ident == newest_ident &&
+      now - last->time_ns < NEGATIVE_NS) {
+    return 0;
+  }
+  __u64 failed = 0;
+  last->newest = newest;
+  last->newest_ident = newest_ident;
+  last->state = find_thread(process, &failed);
+  last->time_ns = failed ? 0 : now;
+  return last->state;
 }
 
+/* Returns the stack of the current thread. `ctx`: the program's context; null: leave out the kernel's frames. */
 static __always_inline __u64 stack_of(void* ctx, __u32 pid, struct off_cpu* off) {
   struct slot* slot = take_slot_of(&slots);
   if (!slot) {
@@ -182,12 +215,56 @@ static __always_inline __u64 stack_of(void* ctx, __u32 pid, struct off_cpu* off)
     return 0;
   }
   const struct gpuprof_bpf_process* process = bpf_map_lookup_elem(&processes, &pid);
-  struct walk_from from = {pid, 0, pid, process ? python_of(off, process) : 0};
+  struct walk_from from = {pid, 0, pid, process ? python_of(&off->python, process) : 0};
   walk_stack((struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf()), slot, &from, process);
-  add_kernel_stack(ctx, slot);
+  if (ctx) {
+    add_kernel_stack(ctx, slot);
+  }
   __u64 id = stack_id(slot, pid);
   release_slot(slot);
   return id;
+}
+
+/* Returns whether the system call of the current thread wakes those that wait for the futex of `off`. A futex is also
+ * woken by a timer, whose interrupt has nothing to do with the current thread. So the addresses must agree. */
+static __always_inline int wakes_futex(const struct off_cpu* off) {
+  struct task_struct* task = (struct task_struct*)bpf_get_current_task_btf();
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
+  int number = GPUPROF_SYSTEM_CALL(regs);
+  /* The end of a thread wakes who joins it. The C library keeps that futex near the thread pointer. */
+  if (number == GPUPROF_SYS_EXIT) {
+    return off->futex - GPUPROF_THREAD_POINTER(task) < PAGE_BYTES;
+  }
+  __u32 operation = (__u32)GPUPROF_ARG2(regs) & FUTEX_OPERATION;
+  return number == GPUPROF_SYS_FUTEX && operation < 32 && (1U << operation & FUTEX_WAKES) &&
+         (GPUPROF_ARG1(regs) == off->futex || GPUPROF_ARG5(regs) == off->futex);
+}
+
+/* Notes the current thread as the one that wakes the thread of `off`, if both are of one process and it does. */
+static __always_inline void note_waker(struct off_cpu* off) {
+  struct task_struct* waker = (struct task_struct*)bpf_get_current_task_btf();
+  __u32 pid = ids_of_thread() >> 32;
+  if (pid != off->pid || !wakes_futex(off) || bpf_get_current_comm(off->waker, sizeof(off->waker)) != 0) {
+    return;
+  }
+  struct off_cpu* own = bpf_task_storage_get(&off_cpus, waker, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+  off->waker_stack = own ? stack_of(0, pid, own) : 0;
+}
+
+/* Argument: the thread that is woken. */
+SEC("tp_btf/sched_waking")
+int on_waking(__u64* ctx) {
+  struct task_struct* task = (struct task_struct*)ctx[0];
+  struct off_cpu* off = bpf_task_storage_get(&off_cpus, task, 0, 0);
+  if (!off || !off->off_ns || off->woken_ns) {
+    return 0;
+  }
+  off->woken_ns = bpf_ktime_get_ns();
+  if (off->system_call == GPUPROF_SYS_FUTEX && off->throttled_ns != ~0ULL &&
+      off->woken_ns - off->off_ns >= GPUPROF_SHORTEST_OFF_CPU_NS) {
+    note_waker(off);
+  }
+  return 0;
 }
 
 /* A thread runs it when it has got a CPU. */

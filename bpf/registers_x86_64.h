@@ -9,11 +9,14 @@ struct pt_regs {
 #define GPUPROF_ARG2(ctx) ((ctx)->si)
 #define GPUPROF_ARG3(ctx) ((ctx)->dx)
 #define GPUPROF_ARG4(ctx) ((ctx)->cx)
+#define GPUPROF_ARG5(ctx) ((ctx)->r8)
 #define GPUPROF_INSTRUCTION_POINTER(ctx) ((ctx)->ip)
 #define GPUPROF_FRAME_POINTER(ctx) ((ctx)->bp)
 #define GPUPROF_STACK_POINTER(ctx) ((ctx)->sp)
 /* The number of the system call. -1: the thread entered the kernel by a fault or an interrupt. */
 #define GPUPROF_SYSTEM_CALL(ctx) ((int)(ctx)->orig_ax)
+#define GPUPROF_SYS_EXIT 60
+#define GPUPROF_SYS_FUTEX 202
 /* Valid only at a function's first instruction. `top`: the word on top of the stack. */
 #define GPUPROF_RETURN_ADDRESS(ctx, top) (top)
 

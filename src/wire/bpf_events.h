@@ -81,6 +81,8 @@ struct gpuprof_bpf_off_cpu {
   gpuprof_u64 stack;        /* id of a stack; 0: the stack could not be read */
   gpuprof_u32 system_call;  /* its number; UINT32_MAX: none, so a blocked thread waited for memory */
   gpuprof_u32 pad;
+  gpuprof_u64 waker_stack; /* user stack of the thread of the process that ended the wait for a futex; 0: unknown */
+  char waker[16];          /* name of that thread; empty: unknown */
 };
 struct gpuprof_bpf_feeder { /* key of `feeders`: a thread that launches GPU work */
   gpuprof_u32 pid;

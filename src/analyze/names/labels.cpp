@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "profile/off_cpu_name.h"
+
 namespace gpuprof::analyze {
 namespace {
 
@@ -41,9 +43,10 @@ std::string work_label(const p::Tables& tables, const p::Work& work) {
         return "[sync " + std::string(name) + "]";
       case p::Op::call:
         return "[call " + std::string(name) + "]";
+      case p::Op::off_cpu:
+        return "[" + std::string(p::off_cpu_cause(name)) + "]";
       case p::Op::graph:
       case p::Op::failed:
-      case p::Op::off_cpu:
         return "[" + std::string(name) + "]";
       default:
         break;

@@ -273,6 +273,9 @@ class TreeBuilder {
     for (const WorkPaths::PathSegment part : paths_.launch(site)) {
       node = tree_.descend(node, run_of(part));
     }
+    for (const WorkPaths::PathSegment part : paths_.waker(work)) {
+      node = tree_.descend(node, run_of(part));
+    }
     return node;
   }
 

@@ -33,18 +33,20 @@ struct LaunchSite {
   bool operator==(const LaunchSite&) const = default;
 };
 
+// Returns the stacks of the work. Does not set the notes that explain a missing stack. The capture of a time off a CPU
+// is the stack of the waking thread, which has not launched anything.
+inline LaunchSite stacks_of(const profile::Work& work) {
+  const bool is_captured = !profile::is_thread_time(work.op);
+  return {.ustack = work.ustack, .kstack = work.kstack, .capture = is_captured ? work.capture : profile::StackId{}};
+}
+
 inline LaunchSite site_of(const profile::Work& work) {
-  LaunchSite site{.ustack = work.ustack, .kstack = work.kstack, .capture = work.capture};
+  LaunchSite site = stacks_of(work);
   site.no_launch = profile::is_unsampled(work) ? PathNote::not_sampled : PathNote::no_cpu_stack;
   if (index(work.capture) == 0 && (work.flags & profile::kWorkGraphNode) != 0) {
     site.no_capture = (work.flags & profile::kWorkAttached) != 0 ? PathNote::early_capture : PathNote::unknown_capture;
   }
   return site;
-}
-
-// Returns the stacks of the work. Does not set the notes that explain a missing stack.
-inline LaunchSite stacks_of(const profile::Work& work) {
-  return {.ustack = work.ustack, .kstack = work.kstack, .capture = work.capture};
 }
 
 struct LaunchSiteHash {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analyze/names/labels.h"
+#include "profile/off_cpu_name.h"
 
 namespace gpuprof::analyze {
 
@@ -101,6 +102,21 @@ std::span<const WorkPaths::PathSegment> WorkPaths::launch(const LaunchSite& site
       add_note(PathNote::captured_at);
     }
     add_capture(site);
+  }
+  return path_;
+}
+
+std::span<const WorkPaths::PathSegment> WorkPaths::waker(const p::Work& work) {
+  path_.clear();
+  const std::string_view name =
+      work.op == p::Op::off_cpu ? p::off_cpu_waker(tables_.text(work.name)) : std::string_view();
+  if (!name.empty()) {
+    const auto [known, is_new] = wakers_.try_emplace(index(work.name), kNothing);
+    if (is_new) {
+      known->second = text("[woken by " + std::string(name) + "]", FrameClass::mark);
+    }
+    path_.push_back(known->second);
+    path_.push_back(stack(false, work.capture));
   }
   return path_;
 }

@@ -40,6 +40,8 @@ class WorkPaths {
   PathSegment stack(bool kernel, profile::StackId id);
   // Returns the segments of the launch and its capture, outermost first. Valid until the next call.
   std::span<const PathSegment> launch(const LaunchSite& site);
+  // Returns "[woken by worker-3]" and the stack of that thread, if the work is a time off a CPU which it ended.
+  std::span<const PathSegment> waker(const profile::Work& work);
 
   // Returns the segment's frames as frame numbers of the view, outermost first. Valid until the next segment is built.
   [[nodiscard]] std::span<const uint32_t> frames(PathSegment part) const {
@@ -93,9 +95,10 @@ class WorkPaths {
   std::unordered_map<uint32_t, PathSegment> ranges_;
   std::unordered_map<uint32_t, PathSegment> stacks_[2];  // [0]: user stacks, [1]: kernel stacks
   std::unordered_map<uint32_t, uint32_t> range_frames_;
-  std::unordered_map<uint64_t, uint32_t> works_;  // key: class, operation and name
-  size_t range_frame_count_ = 0;                  // number of frames, summed over all range paths
-  size_t range_bytes_ = 0;                        // total size of the range labels that consist of domain and name
+  std::unordered_map<uint32_t, PathSegment> wakers_;  // key: name of the WORK
+  std::unordered_map<uint64_t, uint32_t> works_;      // key: class, operation and name
+  size_t range_frame_count_ = 0;                      // number of frames, summed over all range paths
+  size_t range_bytes_ = 0;                            // total size of the range labels that consist of domain and name
   std::array<PathSegment, 8> notes_ = {};
   std::vector<PathSegment> path_;
 };

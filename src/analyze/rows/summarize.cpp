@@ -16,6 +16,7 @@
 #include "analyze/rows/shared_devices.h"
 #include "analyze/rows/totals.h"
 #include "analyze/subsets/subset_meta.h"
+#include "profile/off_cpu_name.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -594,7 +595,7 @@ class Summarizer {
   [[nodiscard]] std::string idle_cause(const p::Work& work) const {
     const std::string_view name = rows_.tables.text(work.name);
     if (work.op == p::Op::off_cpu) {
-      return name.empty() ? "not sampled" : std::string(name);
+      return name.empty() ? "not sampled" : std::string(p::off_cpu_cause(name));
     }
     return (p::work_kind(work.op) == p::WorkKind::host ? "in " : "before ") + std::string(name);
   }

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "analyze/subsets/subset_meta.h"
 #include "base/text/numbers.h"
 #include "base/text/utf8.h"
 #include "output/facts.h"
+#include "output/report/advice.h"
 #include "output/text.h"
 #include "output/trust.h"
 #include "output/weight.h"
@@ -123,10 +126,13 @@ void print_devices(const std::vector<DeviceLine>& devices, Page& page) {
 }
 
 // Prints why the devices were idle: "while idle: 49.0% on CPU in fetch (loader.py), 32.0% sleeps, 1.0% not sampled".
+// Below it, prints once what to try against the causes that it names, except small ones.
 void print_idle_causes(const Summary& summary, Page& page) {
   constexpr size_t kShown = 5;
   constexpr size_t kName = 60;
+  constexpr uint64_t kLeastPercent = 5;
   std::string text;
+  std::vector<const Advice*> advice;
   for (size_t i = 0; i < summary.idle_causes.size(); ++i) {
     const analyze::IdleCause& cause = summary.idle_causes[i];
     if (!page.full() && i >= kShown && cause.what != "not sampled") {
@@ -137,9 +143,18 @@ void print_idle_causes(const Summary& summary, Page& page) {
         .append(percent_text(cause.ns, summary.idle_ns))
         .append(" ")
         .append(page.full() ? what : cut_middle(what, kName));
+    const Advice* const found = advice_for(cause.what);
+    if (found != nullptr && cause.ns >= summary.idle_ns / 100 * kLeastPercent &&
+        std::find(advice.begin(), advice.end(), found) == advice.end()) {
+      advice.push_back(found);
+    }
   }
   if (!text.empty()) {
     page.clauses(text, "");
+  }
+  for (const Advice* const one : advice) {
+    const std::string_view cause = one->cause == "in " ? "in calls" : one->cause;
+    page.line("  " + std::string(cause) + ": " + std::string(one->text));
   }
 }
 

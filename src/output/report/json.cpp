@@ -6,6 +6,7 @@
 #include "base/text/numbers.h"
 #include "base/text/utf8.h"
 #include "output/json_stream.h"
+#include "output/report/advice.h"
 #include "output/report/counted.h"
 #include "output/report/report.h"
 #include "output/report/stalls.h"
@@ -191,6 +192,9 @@ void put_optional(const Summary& summary, JsonObject& object, TextStream& stream
       JsonObject one(stream.text());
       one.text("what", shown_text(cause.what));
       one.number("ns", cause.ns);
+      if (const Advice* const advice = advice_for(cause.what)) {
+        one.text("advice", advice->text);
+      }
     });
   }
   if (summary.graphs.weight.count > 0) {

@@ -1,5 +1,9 @@
 #include "record/join/correlator.h"
 
+#include <cstring>
+
+#include "profile/off_cpu_name.h"
+
 namespace gpuprof::record {
 
 Correlator::Correlator(JoinOptions options)
@@ -252,7 +256,8 @@ void Correlator::report_threads() {
   if (!join_.options.report_off_cpu) {
     return;
   }
-  for (const ThreadId& id : std::exchange(ended_threads_, {})) {
+  // The end of a thread may be known before its last launches, which the rings still hold. So it counts one poll later.
+  for (const ThreadId& id : std::exchange(ended_before_, std::exchange(ended_threads_, {}))) {
     thread_states_.erase(id);
   }
   const uint64_t wanted = windows_.is_open() ? thread_states_.version() : 0;
@@ -273,21 +278,25 @@ void Correlator::report_threads() {
 
 void Correlator::on_off_cpu(const gpuprof_bpf_off_cpu& off) {
   const ThreadId id{off.pid, off.tid};
-  const ThreadStates::Thread* thread = thread_states_.find(id);
-  if (thread == nullptr) {
-    return;
-  }
   if ((off.state & GPUPROF_OFF_CPU_ENDED) != 0) {
     ended_threads_.push_back(id);
+    return;
+  }
+  const ThreadStates::Thread* thread = thread_states_.find(id);
+  if (thread == nullptr) {
     return;
   }
   with(thread->source, [&](const Source& source) {
     WorkKey key{.process = source.process(), .tid = off.tid, .thread = thread->name, .op = profile::Op::off_cpu};
     const Stacks::Number stack = stacks_.use(*source.image, stacks_.of_engine(off.pid, off.stack));
     rows_.set_exact(key, off.pid, off.off_ns);
+    const std::string_view waker(off.waker, strnlen(off.waker, sizeof(off.waker)));
+    const Stacks::Number waker_stack =
+        off.waker_stack == 0 ? 0 : stacks_.use(*source.image, stacks_.of_engine(off.pid, off.waker_stack));
     split_off_cpu(off, [&](const OffCpuPart& part) {
-      key.name = producers_.names().intern(part.reason);
+      key.name = producers_.names().intern(part.is_wait ? profile::off_cpu_name(part.reason, waker) : part.reason);
       key.stack = stack;
+      key.capture = part.is_wait ? waker_stack : 0;
       rows_.add_off_cpu(key, off.pid, part.start_ns, part.end_ns, windows_.recorded(part.start_ns, part.end_ns));
     });
   });

@@ -164,8 +164,8 @@ class Correlator final : public backend::EventSink, public StackSink, public Off
   SampleJoin samples_;
   Timeline timeline_;
   ThreadStates thread_states_;
-  // Threads that have ended. Their last launches are read later in the same poll iteration.
-  std::vector<ThreadId> ended_threads_;
+  std::vector<ThreadId> ended_threads_;      // since the last poll iteration
+  std::vector<ThreadId> ended_before_;       // in the poll iteration before
   std::optional<ThreadPolls> thread_polls_;  // with CPU samples
   uint64_t polled_version_ = 0;              // see ThreadStates::version(); 0: no threads are polled
 };

@@ -48,14 +48,14 @@ void split_off_cpu(const gpuprof_bpf_off_cpu& off, const std::function<void(cons
   const uint64_t woken_ns = off.woken_ns == 0 ? off.in_ns : std::clamp(off.woken_ns, off.off_ns, off.in_ns);
   const uint64_t runnable_ns = was_blocked ? woken_ns : off.off_ns;
   const uint64_t throttled_ns = runnable_ns + std::min(off.throttled_ns, off.in_ns - runnable_ns);
-  const auto emit_part = [&emit](uint64_t start_ns, uint64_t end_ns, std::string_view reason) {
+  const auto emit_part = [&emit](uint64_t start_ns, uint64_t end_ns, std::string_view reason, bool is_wait) {
     if (start_ns < end_ns) {
-      emit({start_ns, end_ns, reason});
+      emit({start_ns, end_ns, reason, is_wait});
     }
   };
-  emit_part(off.off_ns, runnable_ns, reason_of(off));
-  emit_part(runnable_ns, throttled_ns, "throttled");
-  emit_part(throttled_ns, off.in_ns, kNoProcessor);
+  emit_part(off.off_ns, runnable_ns, reason_of(off), true);
+  emit_part(runnable_ns, throttled_ns, "throttled", false);
+  emit_part(throttled_ns, off.in_ns, kNoProcessor, false);
 }
 
 void ThreadStates::on_launch(const ThreadId& id, backend::SourceId source, NameIndex name) {

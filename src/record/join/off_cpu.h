@@ -30,6 +30,7 @@ struct OffCpuPart {
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;
   std::string_view reason;
+  bool is_wait = false;  // something ended it: a waker, if the kernel saw one
 };
 void split_off_cpu(const gpuprof_bpf_off_cpu& off, const std::function<void(const OffCpuPart&)>& emit);
 

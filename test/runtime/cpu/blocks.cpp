@@ -1,18 +1,20 @@
 // An OpenCL program whose launching thread is blocked for known reasons between two kernels: it sleeps, waits for a
 // lock that another thread holds, reads from a slow pipe, reads a file, and touches a mapping of a file that is not in
 // memory. Prints the ns of each reason, without waits for a processor, and of all together. With --waves N, it instead
-// starts 100 threads N times. Each of them launches a kernel, sleeps, and launches another one.
+// starts 100 threads N times. Each of them launches a kernel, sleeps, and launches another one. With --brief N, N
+// threads come first, one after another, that end after one launch.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <mutex>
 #include <random>
 #include <semaphore>
-#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -150,6 +152,12 @@ void run(const Session& session, cl_kernel kernel) {
   check(clFinish(session.queue), "clFinish");
 }
 
+void run_brief_threads(const Session& session, cl_kernel kernel, long threads) {
+  for (long i = 0; i < threads; ++i) {
+    std::thread([&session, kernel] { run(session, kernel); }).join();
+  }
+}
+
 void run_waves(const Session& session, cl_kernel kernel, long waves) {
   constexpr int kThreads = 100;
   for (long wave = 0; wave < waves; ++wave) {
@@ -170,8 +178,12 @@ void run_waves(const Session& session, cl_kernel kernel, long waves) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool in_waves = argc > 1 && std::string(argv[1]) == "--waves";
-  const long waves = in_waves ? option(argc, argv, "--waves", 1) : 0;
+  const auto number = [&](const char* name) {
+    const bool is_given = std::find(argv, argv + argc, std::string_view(name)) != argv + argc;
+    return is_given ? option(argc, argv, name, 1) : 0;
+  };
+  const long brief = number("--brief");
+  const long waves = number("--waves");
   const long rounds = waves > 0 ? 0 : option(argc, argv, "--rounds", 5);
   if (pipe(pipe_ends) != 0) {
     fail("pipe");
@@ -182,6 +194,7 @@ int main(int argc, char** argv) {
   const Session session = open_session("kernel void empty() {}");
   cl_kernel kernel = make_kernel(session, "empty");
   run(session, kernel);  // the driver compiles the kernel at its first launch
+  run_brief_threads(session, kernel, brief);
   run_waves(session, kernel, waves);
   double value = 1;
   for (long i = 0; i < rounds; ++i) {

@@ -234,7 +234,10 @@ class CpuSamples(rig.RuntimeTest):
         self.assertRegex(text, r"while idle: .*% on CPU in .*compute_for")
         self.assertRegex(text, r"[\d.]+% sleeps")
         self.assertRegex(text, r"idle time: [\d.]+% of .* is not explained by CPU samples")
+        self.assertRegex(text, r"sleeps: wait for the event itself")
+        self.assertNotIn("cgroup", text)  # nothing was throttled
         causes = json.loads(self.gpuprof("report", "--json", self.profile_path))["idle_causes"]
+        self.assertTrue(next(cause for cause in causes if cause["what"] == "sleeps")["advice"].startswith("wait for"))
         self.assertEqual(sum(cause["ns"] for cause in causes), sum(int(row[3]) for row in profile.of("IDLE")))
 
     def requires_bpf(self):
@@ -265,6 +268,15 @@ class CpuSamples(rig.RuntimeTest):
             "compute_in_a": "[on CPU]", "sleep_in_b": "[sleeps]", "wait_for_lock": "[waits: futex]",
             "read_from_pipe": "[waits: read or write]", "read_cold_file": "[disk]",
             "touch_cold_mapping": "[page fault]"})
+        woken = collections.Counter()
+        for frames, ns in self.folded("--weight", "idle"):
+            if frames[-1] == "[waits: futex]" and any("wait_for_lock" in frame for frame in frames):
+                wakers = [i for i, frame in enumerate(frames) if frame.startswith("[woken by ")]
+                at = wakers[0] if wakers else len(frames)
+                woken[frames[at] if wakers else "", any("hold_lock" in frame for frame in frames[at:])] += ns
+        self.assertGreater(woken["[woken by lock holder]", True] / sum(woken.values()), 0.95, woken)
+        sleeps = [frames for frames, _ in self.folded("--weight", "idle") if frames[-1] == "[sleeps]"]
+        self.assertFalse(any("woken by" in frame for frames in sleeps for frame in frames), sleeps)
         kernel = {frame for frames, _ in self.folded("--weight", "idle") for frame in frames}
         self.assertTrue(any("nanosleep_[k]" in frame for frame in kernel), kernel)
         self.assertEqual(profile.meta()["off_cpu.lost"], ["0"])
@@ -305,6 +317,13 @@ class CpuSamples(rig.RuntimeTest):
         profile, _ = self.record_phases([BLOCKS, "--waves", "4"], hertz="bpf")
         sleepers = {work.tid for work, _ in profile.measured("HOST") if work.op == "off_cpu" and work.name == "sleeps"}
         self.assertGreater(len(sleepers), 350, "at most 256 threads at once are watched")
+
+    @rig.requires("opencl", f"program:{BLOCKS}")
+    def test_bpf_watches_threads_after_many_that_ended_at_once(self):
+        self.requires_bpf()
+        profile, _ = self.record_phases([BLOCKS, "--brief", "600", "--waves", "1"], hertz="bpf")
+        sleepers = {work.tid for work, _ in profile.measured("HOST") if work.op == "off_cpu" and work.name == "sleeps"}
+        self.assertGreater(len(sleepers), 90, "threads that have ended are still watched")
 
     @rig.requires("opencl", f"program:{PHASES}")
     def test_bpf_in_a_pid_namespace(self):

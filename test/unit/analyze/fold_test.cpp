@@ -345,3 +345,15 @@ TEST_CASE("rows are found again for any number of work items and any mix of reco
   CHECK(sum_of_lines(lines) == samples);
   CHECK(lines.find("app;[no CPU stack];do_ioctl_[G];[unknown]_[g];step_[g];0x0_[g] ") == std::string::npos);
 }
+
+TEST_CASE("a time off a CPU shows which thread ended it, with the stack of that thread") {
+  const std::string text =
+      "GPUPROF;3.0\nSTRING;1;app\nSTRING;2;take\nSTRING;3;release\nSTRING;4;waits: futex, woken by worker 3\n"
+      "FRAME;1;native;2;0;0;0;0;0x0\nFRAME;2;native;3;0;0;0;0;0x0\nUSTACK;1;1\nUSTACK;2;2\nDEVICE;1;1;0;1;0\n"
+      "PROCESS;1;1;0;0;1;0;0;0\nWORK;1;1;0;0;1;0;2;0;0;0;off_cpu;4;0\nHOST;0;1;1;7;7;7;0\nIDLE;0;1;1;5\n";
+  const std::string path = "app;take;[woken by worker 3];release;[waits: futex] ";
+  CHECK(test::lines_of(text, {.measure = analyze::Measure::off_cpu}) == path + "7\n");
+  CHECK(test::lines_of(text, {.measure = analyze::Measure::idle}) == path + "5\n");
+  CHECK(test::lines_of(text, {.graph = analyze::GraphStacks::capture, .measure = analyze::Measure::idle}) ==
+        path + "5\n");
+}

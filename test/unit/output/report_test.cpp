@@ -358,3 +358,26 @@ TEST_CASE("a report never exceeds its width or contains terminal control bytes")
     }
   }
 }
+
+TEST_CASE("a report says what to try against the causes of idle time that it shows, once for each") {
+  const std::string works =
+      "GPUPROF;3.0\nSTRING;1;sleeps\nSTRING;2;throttled\nSTRING;3;clBuildProgram\nSTRING;4;clFinish\nSTRING;5;a\n"
+      "STRING;6;b\nFRAME;1;native;5;0;0;0;0;0x0\nFRAME;2;native;6;0;0;0;0;0x0\nUSTACK;1;1\nUSTACK;2;2\n"
+      "DEVICE;1;1;0;1;0\nPROCESS;1;1;0;0;0;0;0;0\nWORK;1;1;0;0;1;0;0;0;0;0;cpu;0;0\nWORK;2;1;0;0;2;0;0;0;0;0;cpu;0;0\n"
+      "WORK;3;1;0;0;0;0;0;0;0;0;off_cpu;1;0\nWORK;4;1;0;0;0;0;0;0;0;0;off_cpu;2;0\n"
+      "WORK;5;1;0;0;0;0;0;0;0;0;call;3;0\nWORK;6;1;0;0;0;0;0;0;0;0;sync;4;0\n";
+  const std::string text = report(
+      read_all(works +
+               "IDLE;0;1;1;3000\nIDLE;0;1;2;3000\nIDLE;0;1;3;2000\nIDLE;0;1;4;40\nIDLE;0;1;5;1000\nIDLE;0;1;6;960\n"),
+      {.width = 200});
+  const size_t begin = text.find("while idle: ");
+  REQUIRE(begin != std::string::npos);
+  const size_t advice = text.find('\n', begin) + 1;
+  const std::string expected =
+      "  on CPU: make these functions faster, or run them ahead of time in other threads\n"
+      "  sleeps: wait for the event itself instead of sleeping, or sleep for a shorter time\n"
+      "  in clBuildProgram: build once, and keep the binary (clCreateProgramWithBinary)\n"
+      "  in calls: make fewer such calls, or launch the next work before them\n";
+  CHECK(text.substr(advice, expected.size()) == expected);
+  CHECK(text.find("cgroup") == std::string::npos);  // 0.4% of the idle time
+}

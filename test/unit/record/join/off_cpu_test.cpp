@@ -108,7 +108,9 @@ TEST_CASE("a time off a CPU is blocked until it is woken, then throttled, then w
                           .throttled_ns = 30,
                           .stack = 0,
                           .system_call = SYS_futex,
-                          .pad = 0};
+                          .pad = 0,
+                          .waker_stack = 0,
+                          .waker = {}};
   REQUIRE(split(off) == "100-400 waits: futex;400-430 throttled;430-500 no processor;");
   off.throttled_ns = 1000;  // of other CPUs, too
   REQUIRE(split(off) == "100-400 waits: futex;400-500 throttled;");
