@@ -21,7 +21,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
-# Calls functions of which each moves data in another way. The driver of these tests has images.
+# Moves data in many ways. The driver of these tests has images.
 MOVING = """
 import sys
 import numpy
