@@ -60,8 +60,27 @@ std::map<std::string_view, Sums> sums_at(const std::vector<SampledPath>& paths, 
   return sums;
 }
 
-// Returns the innermost function that holds the excess: a function of the program, if there is one.
-void name_function(std::vector<SampledPath> paths, Sums caller, size_t rank, CpuCause& cause) {
+// Samples of threads on the CPU, and their sums.
+struct OnCpu {
+  Sums sums;
+  std::vector<SampledPath> paths;
+};
+
+// Returns whether the innermost function of the program has called the driver.
+bool is_in_driver(const SampledPath& path) {
+  const auto frame = std::find_if(path.frames.rbegin(), path.frames.rend(), [](const PathFrame& one) {
+    return one.origin == Origin::own || one.origin == Origin::vendor;
+  });
+  return frame != path.frames.rend() && frame->origin == Origin::vendor;
+}
+
+void set_times(const Sums& sums, size_t rank, double blocks, CpuCause& cause) {
+  cause.ns = static_cast<uint64_t>(sums[rank] / blocks);
+  cause.others_ns = static_cast<uint64_t>(median_of_others(sums, rank) / blocks);
+}
+
+// Limits the cause to the innermost function that holds the excess: a function of the program, if there is one.
+void name_function(std::vector<SampledPath> paths, Sums caller, size_t rank, double blocks, CpuCause& cause) {
   const auto less = [rank](const auto& a, const auto& b) { return excess(a.second, rank) < excess(b.second, rank); };
   bool is_own = false;
   for (size_t depth = 0;; ++depth) {
@@ -77,6 +96,7 @@ void name_function(std::vector<SampledPath> paths, Sums caller, size_t rank, Cpu
     if (origin == Origin::own || !is_own) {
       is_own = origin == Origin::own;
       cause.function = callee->first;
+      set_times(callee->second, rank, blocks, cause);
       const auto locations = sums_at(paths, depth, caller.size(), &PathFrame::location);
       cause.location = std::max_element(locations.begin(), locations.end(), less)->first;
     }
@@ -88,8 +108,10 @@ void name_function(std::vector<SampledPath> paths, Sums caller, size_t rank, Cpu
 
 std::vector<CpuCause> cpu_causes(Job& job, size_t rank, uint64_t first, uint64_t last) {
   const size_t ranks = job.ranks().size();
-  Sums on_cpu(ranks);
-  std::vector<SampledPath> sampled;
+  // CPU time in the driver's library is apart: a rank that waits for others may wait there by polling, and would hide
+  // what a late rank computes meanwhile.
+  OnCpu in_program{Sums(ranks), {}};
+  OnCpu in_driver{Sums(ranks), {}};
   std::map<std::string, Sums> states;
   const auto sums = job.sums(first, last);
   size_t frames = 0;
@@ -101,32 +123,33 @@ std::vector<CpuCause> cpu_causes(Job& job, size_t rank, uint64_t first, uint64_t
     if (path.activity == Activity::blocked) {
       add(sums[i], states.try_emplace(without_brackets(job.kernel(path)), ranks).first->second);
     } else if (path.activity == Activity::on_cpu) {
-      add(sums[i], on_cpu);
       if (frames > kMostFrames) {
+        add(sums[i], in_program.sums);
         continue;
       }
-      sampled.push_back({&sums[i], job.call_path(path).shown()});
-      frames += sampled.back().frames.size();
-      std::erase_if(sampled.back().frames, [](const PathFrame& frame) {
+      SampledPath sampled{&sums[i], job.call_path(path).shown()};
+      frames += sampled.frames.size();
+      std::erase_if(sampled.frames, [](const PathFrame& frame) {
         return frame.cls == FrameClass::note || frame.cls == FrameClass::mark;
       });
+      OnCpu& on_cpu = is_in_driver(sampled) ? in_driver : in_program;
+      add(sums[i], on_cpu.sums);
+      on_cpu.paths.push_back(std::move(sampled));
     }
   }
   std::vector<CpuCause> causes;
   const auto blocks = static_cast<double>(last - first + 1);
   const auto add_cause = [&](const std::string& state, const Sums& of) {
     if (excess(of, rank) <= 0) {
-      return;
+      return false;
     }
-    causes.push_back({.state = state,
-                      .function = {},
-                      .location = {},
-                      .ns = static_cast<uint64_t>(of[rank] / blocks),
-                      .others_ns = static_cast<uint64_t>(median_of_others(of, rank) / blocks)});
+    set_times(of, rank, blocks, causes.emplace_back(CpuCause{.state = state}));
+    return true;
   };
-  add_cause("on CPU", on_cpu);
-  if (!causes.empty() && frames <= kMostFrames) {
-    name_function(std::move(sampled), on_cpu, rank, causes.front());
+  for (OnCpu* const on_cpu : {&in_program, &in_driver}) {
+    if (add_cause("on CPU", on_cpu->sums) && frames <= kMostFrames) {
+      name_function(std::move(on_cpu->paths), on_cpu->sums, rank, blocks, causes.back());
+    }
   }
   for (const auto& [state, of] : states) {
     add_cause(state, of);

@@ -176,7 +176,8 @@ std::vector<double> work_times(const JobRank& rank, const JobVerdict& verdict) {
 }
 
 // True if a lag that was found by GPU work must be reported: if own times show that other ranks wait for this rank, or
-// if the excess work is large enough to make them wait.
+// if the excess work is large enough to make them wait. False if this rank waits for others: its kernels then take
+// longer because they share the device with the waiting collective.
 bool is_lag_of_work(const Job& job, const OwnTimes& own, const JobVerdict& verdict, const LagOptions& options,
                     Lag& lag) {
   const IntervalMedians stretch = interval_medians(own, lag.rank, lag.first, lag.last);
@@ -192,7 +193,8 @@ bool is_lag_of_work(const Job& job, const OwnTimes& own, const JobVerdict& verdi
   if (lag.waited_for) {
     lag.effect = stretch.effect;
   }
-  return lag.waited_for || too_much >= options.least_effect * stretch.others_ns;
+  const bool waits = stretch.effect <= -options.least_effect;
+  return lag.waited_for || (!waits && too_much >= options.least_effect * stretch.others_ns);
 }
 
 std::vector<Lag> lags_of(const Job& job, const OwnTimes& own, const OwnTimes& work, const JobVerdict& verdict,
