@@ -113,7 +113,7 @@ std::span<const WorkPaths::PathSegment> WorkPaths::waker(const p::Work& work) {
   if (!name.empty()) {
     const auto [known, is_new] = wakers_.try_emplace(index(work.name), kNothing);
     if (is_new) {
-      known->second = text("[woken by " + std::string(name) + "]", FrameClass::mark);
+      known->second = text(std::string(kWokenBy) + std::string(name) + "]", FrameClass::mark);
     }
     path_.push_back(known->second);
     path_.push_back(stack(false, work.capture));

@@ -24,6 +24,7 @@ enum class GraphStacks : uint8_t {
 };
 
 inline constexpr std::string_view kCapturedAt = "[captured at]";
+inline constexpr std::string_view kWokenBy = "[woken by ";  // and the name of a thread
 inline constexpr std::string_view kAllHidden = "[all frames hidden]";
 
 // Paths share segments: a process, NVTX ranges, a stack, a note. Each is built once. Callers may cache its number.

@@ -160,10 +160,16 @@ void name_frames(Picture& picture, const FlameTree& tree) {
 
 // Returns what the picture's marks are, such as "range, capture".
 std::string marks_in(const std::vector<Label>& labels) {
-  std::array<std::pair<std::string_view, bool>, 3> kinds{{{"range", false}, {"capture", false}, {"no Python", false}}};
+  std::array<std::pair<std::string_view, bool>, 4> kinds{
+      {{"range", false}, {"capture", false}, {"no Python", false}, {"waker", false}}};
   for (const Label& label : labels) {
     if (label.cls == FrameClass::mark) {
-      kinds.at(label.text == analyze::kCapturedAt ? 1 : label.text == analyze::kNoPythonFrames ? 2 : 0).second = true;
+      kinds
+          .at(label.text == analyze::kCapturedAt          ? 1
+              : label.text == analyze::kNoPythonFrames    ? 2
+              : label.text.starts_with(analyze::kWokenBy) ? 3
+                                                          : 0)
+          .second = true;
     }
   }
   std::string text;

@@ -27,7 +27,8 @@ constexpr std::array kAdvice = {
     Advice{"in cuLibraryLoad", "load modules before the first step"},
     Advice{"in zeModuleCreate", "build once, and keep the native binary"},
     Advice{"in ", "make fewer such calls, or launch the next work before them"},
-    Advice{"not sampled", "sample more often (record --cpu=500), or as root record exact times (--cpu=bpf)"},
+    Advice{"not sampled",
+           "sample more often (record --cpu=500); waits of a thread before its first launch are not seen"},
 };
 
 }  // namespace

@@ -316,7 +316,9 @@ class ProfileSink::BatchWriter {
     stack_frames_.of(stack, names_);
     const profile::StackId user = stack_of(false, frames_of(names_));
     names_.clear();
-    kernel_symbols_.name(stack.kernel, names_);
+    if (!stack_frames_.in_own_handler(stack)) {
+      kernel_symbols_.name(stack.kernel, names_);
+    }
     const profile::StackId kernel = stack_of(true, frames_of(names_));
     if (profile::index(user) != 0 || profile::index(kernel) != 0) {
       stacks_[{profile::index(stack.process->id), stack.stack}] = {user, kernel};

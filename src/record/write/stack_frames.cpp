@@ -109,8 +109,26 @@ void StackFrames::forget(profile::ProcessId process) {
   codes_of_.erase(found);
 }
 
+size_t StackFrames::interrupted_word(const NewStack& stack) const {
+  // The handler returns to code of libc, whose frame is between the two.
+  bool last = false;         // the last native frame is gpuprof's
+  bool before_libc = false;  // the one before it
+  for (size_t i = 0, after_last = 0; i < stack.words.size(); ++i) {
+    if (is_python_frame(stack.words[i])) {
+      continue;
+    }
+    if ((stack.words[i] & GPUPROF_WORD_EXACT) != 0 && before_libc) {
+      return after_last;
+    }
+    before_libc = std::exchange(last, profiler_libraries_.cover(mapping_of(stack, stack.words[i])));
+    after_last = i + 1;
+  }
+  return 0;
+}
+
 StackFrames::Part StackFrames::part_to_show(const NewStack& stack) const {
   Part part{0, valid_words(stack)};
+  part.innermost = std::min(interrupted_word(stack), part.outermost);
   while (part.innermost < part.outermost && !is_python_frame(stack.words[part.innermost]) &&
          profiler_libraries_.cover(mapping_of(stack, stack.words[part.innermost]))) {
     ++part.innermost;

@@ -31,12 +31,18 @@ class StackFrames {
   // profiler frames.
   void of(const NewStack& stack, std::vector<symbolize::SymbolizedFrame>& out);
 
+  // Returns whether the stack was taken in gpuprof's signal handler. Then of() ends with the interrupted function, and
+  // the kernel's frames are not the program's.
+  [[nodiscard]] bool in_own_handler(const NewStack& stack) const { return interrupted_word(stack) != 0; }
+
  private:
   // A range of words: `innermost` is the first, `outermost` is one past the last.
   struct Part {
     size_t innermost = 0;
     size_t outermost = 0;
   };
+  // Returns the index of the innermost word of the code that gpuprof's signal handler has interrupted; 0: no handler.
+  [[nodiscard]] size_t interrupted_word(const NewStack& stack) const;
   [[nodiscard]] Part part_to_show(const NewStack& stack) const;
   void add_native(const NewStack& stack, size_t position, std::vector<symbolize::SymbolizedFrame>& out);
   void report_denied(const NewStack& stack, const symbolize::Mapping* mapping);

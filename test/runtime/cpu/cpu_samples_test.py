@@ -5,6 +5,7 @@ import collections
 import json
 import os
 import re
+import time
 
 import rig
 
@@ -21,6 +22,19 @@ TAKEN = "the CPU samples ended early, because the program has taken their signal
 # The folder of the cgroups, the files that limit a cgroup's CPU time, and its throttled time in cpu.stat with the unit.
 VERSION_1 = ("/sys/fs/cgroup/cpu", {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "25000"}, r"throttled_time (\d+)", 1)
 VERSION_2 = ("/sys/fs/cgroup", {"cpu.max": "25000 100000"}, r"throttled_usec (\d+)", 1000)
+
+
+def seconds_of_others(command):
+    """Runs `command`. Returns its result, and for how many seconds all processors together had other work meanwhile."""
+    def busy():
+        with open("/proc/stat", encoding="utf-8") as file:
+            user, nice, system, _idle, _io, irq, softirq, steal = map(int, file.readline().split()[1:9])
+        children = os.times()
+        return ((user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+                - children.children_user - children.children_system)
+    before = busy()
+    result = command()
+    return result, busy() - before
 
 
 class CpuSamples(rig.RuntimeTest):
@@ -79,17 +93,27 @@ class CpuSamples(rig.RuntimeTest):
         return idle, {name: ns / whole for name, ns in expected.items()}
 
     def check_gaps(self, options, shares, points=POINTS):
-        """Records a program up to three times, as other programs may take the processors from it.
+        """Records a program up to three times. Times in which other programs take the processors from it do not count.
 
         `shares`: {name: a function of idle shares, the same of what the program measured}
         """
-        for attempt in range(3):
-            idle, expected = self.shares_in_gaps(*options)
+        quiet = 0
+        for attempt in range(8):
+            begin = time.monotonic()
+            (idle, expected), others = seconds_of_others(lambda: self.shares_in_gaps(*options))
+            if others > (time.monotonic() - begin) * os.cpu_count() / 5:
+                print(f"attempt {attempt}: others used the processors for {others:.1f} s")
+                continue
+            quiet += 1
             self.no_processor = idle["[no processor]"]
             found = {name: (of_idle(idle), of_program(expected)) for name, (of_idle, of_program) in shares.items()}
             if all(abs(share - wanted) < points for share, wanted in found.values()):
                 return
             print(f"attempt {attempt}: {found} of {dict(idle)}, expected {expected}")
+            if quiet == 3:
+                self.fail(f"found and expected shares: {found}")
+        if quiet == 0:
+            self.skipTest("other programs used more than a fifth of the processors in each attempt")
         self.fail(f"found and expected shares: {found}")
 
     @rig.requires("opencl", f"program:{GAPS}")
@@ -106,8 +130,9 @@ class CpuSamples(rig.RuntimeTest):
 
     @rig.requires("opencl", f"program:{GAPS}")
     def test_gaps_in_which_the_program_computes_and_sleeps(self):
+        # With two processors, polls find a sleeping thread up to 6.5 points too often. --cpu=bpf has 1, see below.
         self.check_gaps(["--half", "2000"], {"sleeps": (lambda idle: idle["[sleeps]"] / (idle["[sleeps]"] + idle["compute_in_a"]),
-                                                        lambda of: of["sleep_in_b"] / (of["sleep_in_b"] + of["compute_in_a"]))})
+                                                        lambda of: of["sleep_in_b"] / (of["sleep_in_b"] + of["compute_in_a"]))}, points=0.08)
 
     @rig.requires("opencl", f"program:{GAPS}")
     def test_gaps_in_which_the_program_waits_for_a_lock(self):

@@ -154,6 +154,19 @@ TEST_CASE("profiler frames are removed: the innermost, and hooks between the pro
   CHECK(Named(stack_of({in(leaf)}), ProfilerLibraries({program_invocation_short_name})).kinds().empty());
 }
 
+TEST_CASE("a stack in gpuprof's signal handler ends with the interrupted function") {
+  const ProfilerLibraries own({program_invocation_short_name});
+  const uint64_t interrupted = in_libc() | GPUPROF_WORD_EXACT;
+  const NewStack inside = stack_of({in_libc(), in(leaf), in_libc(), interrupted, in_libc()});
+  CHECK(StackFrames(own).in_own_handler(inside));
+  CHECK(Named(inside, own).kinds() == "nn");
+  const uint64_t python = GPUPROF_WORD_OF_PYTHON(1u, 0u);
+  CHECK(Named(stack_of({in_libc(), in(leaf), in_libc(), python, interrupted, in_libc()}), own).kinds() == "nnp");
+  const NewStack others = stack_of({in_libc(), in_libc(), interrupted, in_libc()});
+  CHECK(!StackFrames(own).in_own_handler(others));
+  CHECK(Named(others, own).kinds() == "nnnn");
+}
+
 TEST_CASE("code objects are forgotten with their process") {
   Named named(stack_of({GPUPROF_WORD_OF_PYTHON(1u, 0u), in_libc()}));
   named.frames_of.forget({});
