@@ -125,6 +125,7 @@ void add_lenient_flag(CLI::App& app, bool& lenient) {
 
 CLI::Option* add_measure_option(CLI::App& app, analyze::Measure& measure, const std::string& text) {
   std::vector<std::string> words;
+  words.reserve(compare::kRunMeasures.size());
   for (const analyze::Measure known : compare::kRunMeasures) {
     words.emplace_back(output::weight_of(known).word);
   }
