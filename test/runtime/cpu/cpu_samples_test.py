@@ -98,7 +98,7 @@ class CpuSamples(rig.RuntimeTest):
         `shares`: {name: a function of idle shares, the same of what the program measured}
         """
         quiet = 0
-        for attempt in range(8):
+        for attempt in range(5):
             begin = time.monotonic()
             (idle, expected), others = seconds_of_others(lambda: self.shares_in_gaps(*options))
             if others > (time.monotonic() - begin) * os.cpu_count() / 5:
