@@ -4,7 +4,7 @@ launches come from another place than the launch before. Prints the time of a la
 
     python_step.py LIBRARY [--steps N] [--cache KIB]
 
-LIBRARY is the first of the libraries of step_layers.cpp. --cache reads this many KiB before each launch, so that the caches
+LIBRARY is the first of the libraries of stacks/step_layers.cpp. --cache reads this many KiB before each launch, so that the caches
 lose their contents as they do in a large program.
 """
 
