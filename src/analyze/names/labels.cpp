@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "profile/off_cpu_name.h"
+#include "profile/keywords.h"
 
 namespace gpuprof::analyze {
 namespace {

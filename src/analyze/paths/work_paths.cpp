@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "analyze/names/labels.h"
-#include "profile/off_cpu_name.h"
+#include "profile/keywords.h"
 
 namespace gpuprof::analyze {
 

@@ -16,7 +16,7 @@
 #include "analyze/rows/shared_devices.h"
 #include "analyze/rows/totals.h"
 #include "analyze/subsets/subset_meta.h"
-#include "profile/off_cpu_name.h"
+#include "profile/keywords.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -193,7 +193,7 @@ std::vector<GroupLine> group_lines(const GroupSums& sums, Order order, size_t to
 // subset lacks the time of other work. So the sum of busy and idle time may differ from the recorded time.
 void limit_to_recorded(const Aggregate& rows, uint64_t recorded, uint64_t exclusive_ns, DeviceLine& line) {
   const auto& meta = rows.info.meta;
-  const bool several = is_merged(rows.tables) && named_recordings(meta) != 1;
+  const bool several = has_several_recordings(rows);
   const Subset subset = rows.window ? Subset::window : subset_of(meta);
   if (recorded == 0 && subset == Subset::slice) {
     line.wall_ns = line.idle_ns = 0;
@@ -201,7 +201,7 @@ void limit_to_recorded(const Aggregate& rows, uint64_t recorded, uint64_t exclus
   if (recorded == 0 || line.wall_ns == recorded) {
     return;
   }
-  line.overlap = doubled_ns(rows, line.wall_ns) > 0;
+  line.overlap = doubled_ns(rows, recorded, line.wall_ns) > 0;
   line.partial = !several && line.wall_ns < recorded && subset == Subset::other;
   if (line.partial) {
     // SHARE gives shared time to the work that started first, which may not be in the subset.

@@ -254,9 +254,12 @@ uint64_t recorded_ns(const Aggregate& rows) {
   return start_ns ? covered_ns(windows_in(rows.windows, *window, *start_ns)) : 0;
 }
 
-uint64_t doubled_ns(const Aggregate& rows, uint64_t device_ns) {
-  const uint64_t recorded = recorded_ns(rows);
-  if (recorded == 0 || !is_merged(rows.tables) || named_recordings(rows.info.meta) == 1) {
+bool has_several_recordings(const Aggregate& rows) {
+  return is_merged(rows.tables) && named_recordings(rows.info.meta) != 1;
+}
+
+uint64_t doubled_ns(const Aggregate& rows, uint64_t recorded, uint64_t device_ns) {
+  if (recorded == 0 || !has_several_recordings(rows)) {
     return 0;
   }
   // At both ends of selected slices, moved slices may have work from outside.
@@ -267,10 +270,11 @@ uint64_t doubled_ns(const Aggregate& rows, uint64_t device_ns) {
 }
 
 void add_overlap_warnings(Aggregate& rows) {
+  const uint64_t recorded = recorded_ns(rows);
   for (const auto& [device, time] : rows.device_times) {
-    if (const uint64_t doubled = doubled_ns(rows, time.busy_ns + time.idle_ns); doubled > 0) {
+    if (const uint64_t doubled = doubled_ns(rows, recorded, time.busy_ns + time.idle_ns); doubled > 0) {
       rows.info.warnings.push_back("recordings of " + device_name(rows.tables, device) +
-                                   " overlap: its busy and idle " + "times add up to " + duration_text(doubled) +
+                                   " overlap: its busy and idle times add up to " + duration_text(doubled) +
                                    " more than was recorded");
     }
   }

@@ -65,9 +65,12 @@ uint64_t covered_ns(std::vector<profile::Window> windows);
 // Returns the recorded time of the selected slices. Returns 0 if it is not known, such as without END.
 uint64_t recorded_ns(const Aggregate& rows);
 
+// Returns whether the profile was merged from several recordings, or may have been.
+bool has_several_recordings(const Aggregate& rows);
+
 // Recordings of one device that overlap count its busy and idle time more than once. Returns how much of `device_ns`,
-// the sum of both, must be such time.
-uint64_t doubled_ns(const Aggregate& rows, uint64_t device_ns);
+// the sum of both, must be such time. `recorded`: recorded_ns(rows).
+uint64_t doubled_ns(const Aggregate& rows, uint64_t recorded, uint64_t device_ns);
 
 // Adds a warning for each device with such time, for outputs of that time.
 void add_overlap_warnings(Aggregate& rows);

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "profile/off_cpu_name.h"
+#include "profile/keywords.h"
 
 namespace gpuprof::record {
 

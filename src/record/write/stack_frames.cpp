@@ -110,18 +110,18 @@ void StackFrames::forget(profile::ProcessId process) {
 }
 
 size_t StackFrames::interrupted_word(const NewStack& stack) const {
-  // The handler returns to code of libc, whose frame is between the two.
-  bool last = false;         // the last native frame is gpuprof's
-  bool before_libc = false;  // the one before it
-  for (size_t i = 0, after_last = 0; i < stack.words.size(); ++i) {
+  size_t native = 0;  // the last native frames, as positions from 1 on; 0: none
+  size_t before = 0;
+  for (size_t i = 0; i < stack.words.size(); ++i) {
     if (is_python_frame(stack.words[i])) {
       continue;
     }
-    if ((stack.words[i] & GPUPROF_WORD_EXACT) != 0 && before_libc) {
-      return after_last;
+    // The handler returns to code of libc, whose frame is between it and the interrupted function.
+    if ((stack.words[i] & GPUPROF_WORD_EXACT) != 0 && before != 0 &&
+        profiler_libraries_.cover(mapping_of(stack, stack.words[before - 1]))) {
+      return native;
     }
-    before_libc = std::exchange(last, profiler_libraries_.cover(mapping_of(stack, stack.words[i])));
-    after_last = i + 1;
+    before = std::exchange(native, i + 1);
   }
   return 0;
 }
