@@ -12,7 +12,6 @@ struct ThreadState {
   uint32_t launches;  // number of launches on this thread; one in 64 of them is timed
   uint32_t in_guard;
   uint32_t in_write;     // Nesting depth of writes to rings or names. While it is not 0, the segment must stay mapped.
-  uint32_t random;       // state of the random number generator that chooses launches for stacks; 0: not seeded
   uint64_t last_launch;  // correlation id of the last launch plus one; 0: no launch yet, or the last one was ignored
   uint64_t launched_ns;  // see launched_ns() in runtime/launch.h; 0: no launch yet, or the last one was ignored
   char name[16];         // the thread's name, for LAUNCH records; read again every 1024 launches
@@ -25,6 +24,9 @@ struct ThreadState {
   // 1: this is not the thread's usual state, but one for a signal handler that may have interrupted the holder of a
   // lock. So it must not wait for a lock.
   uint32_t in_handler;
+  // 1: the GPU work that this thread writes is the rest of a launch. It may use the space that is reserved for records
+  // that cannot wait, and waits for space also in a backlog.
+  uint32_t completes_launch;
   uint32_t in_backlog;     // 1: so much GPU work waits behind this thread's that it may not wait for space in a ring
   const void* outer_call;  // the outermost HostCall that runs; null: none
   uint64_t outer_number;   // its number: see HostCall

@@ -15,9 +15,9 @@ constexpr long kWaitNs = 500000;
 constexpr int kWaits = GPUPROF_RECORDER_ALIVE_NS / kWaitNs;
 constexpr int kLockWaits = 5;  // number of further attempts to get the lock; each lasts kLockWaitNs
 
-// These bytes of each ring are reserved for records that cannot wait. Records that may wait come in bursts, which would
-// fill all rings. Without the record of a launch, which cannot wait, all of its GPU work would belong to no known
-// launch.
+// These bytes of each ring are reserved for records that cannot wait, and for the rest of a launch. Records that may
+// wait come in bursts, which would fill all rings. Without the record of a launch, which cannot wait, all of its GPU
+// work would belong to no known launch.
 constexpr uint64_t kReserved = GPUPROF_RING_BYTES / 2;
 
 uint32_t next_ring = 0;
@@ -82,7 +82,7 @@ bool wait_for_space(const gpuprof_segment* segment, uint32_t index, int naps) {
     return false;
   }
   if (load_relaxed(&stuck_tail[index]) == load_relaxed(&segment->rings[index].tail) + 1 || !recorder_alive(segment) ||
-      thread_state().in_backlog != 0) {
+      (thread_state().in_backlog != 0 && thread_state().completes_launch == 0)) {
     return false;
   }
   const timespec nap = {0, kWaitNs};
@@ -141,7 +141,8 @@ bool write(gpuprof_segment* segment, ThreadState& thread, gpuprof_record* head, 
     }
     loss = GPUPROF_LOSS_RING_FULL;
     FreeSpace place = {};
-    written = find_free_space(segment, index, head->bytes, may_wait ? kReserved : 0, &place);
+    written =
+        find_free_space(segment, index, head->bytes, may_wait && thread.completes_launch == 0 ? kReserved : 0, &place);
     if (written) {
       write_record_at(ring, place, head, head_bytes, text, text_bytes);
     }

@@ -60,29 +60,11 @@ void emit_launch_stack(gpuprof_segment* segment, ThreadState& thread, uint64_t c
   }
 }
 
-// Decides at random (xorshift) whether a launch gets a stack. Choosing every n-th launch could always choose the same
-// launch of a loop in the target.
-bool chosen(const gpuprof_segment* segment, ThreadState& thread) {
-  const uint32_t share = load_relaxed(&segment->stack_share);
-  if (share >= GPUPROF_ALL_STACKS) {
-    return true;
-  }
-  uint32_t random = thread.random;
-  if (random == 0) {
-    random = (thread.tid * 0x9E3779B9U ^ static_cast<uint32_t>(now_ns())) | 1U;
-  }
-  random ^= random << 13U;
-  random ^= random >> 17U;
-  random ^= random << 5U;
-  thread.random = random;
-  return random >> 16U < share;
-}
-
 void note_launch(gpuprof_segment* segment, const ThreadState& thread, uint64_t correlation, uint32_t flags,
-                 uint32_t range, uint32_t name) {
+                 uint32_t name) {
   if (flags == 0 && name == 0) {
     forget_launch(correlation);
-  } else if (!remember_launch(correlation, {flags, thread.tid, range, name})) {
+  } else if (!remember_launch(correlation, {flags, name})) {
     add_relaxed(&segment->rings[thread.ring_plus_one - 1].lost[GPUPROF_LOSS_OUT_OF_MEMORY], uint64_t{1});
   }
 }
@@ -121,20 +103,14 @@ bool launch(uint64_t correlation, bool several, uint32_t name, uint64_t begun_ns
   const uint64_t begin = timed && begun_ns == 0 ? now_ns() : begun_ns;
   if (!in_wanted_range()) {
     thread.last_launch = 0;
-    note_launch(segment, thread, correlation, kLaunchOutside, 0, name);
+    note_launch(segment, thread, correlation, kLaunchOutside, name);
     return false;
   }
   add_relaxed(&ring.launches, uint64_t{1});
   thread.last_launch = correlation + 1;
   const uint32_t range = current_range(true);
-  const bool sampled = chosen(segment, thread);
-  const uint32_t flags = (sampled ? 0U : uint32_t{kLaunchUnsampled}) | (several ? uint32_t{kLaunchSeveral} : 0U);
-  note_launch(segment, thread, correlation, flags, range, name);
-  if (sampled) {
-    emit_launch_stack(segment, thread, correlation, range);
-  } else {
-    add_relaxed(&ring.counts[GPUPROF_COUNT_UNSAMPLED], uint64_t{1});
-  }
+  note_launch(segment, thread, correlation, several ? uint32_t{kLaunchSeveral} : 0U, name);
+  emit_launch_stack(segment, thread, correlation, range);
   if (thread.launched_ns == 0) {  // no LAUNCH record was sent
     thread.launched_ns = now_ns();
   }
@@ -182,7 +158,7 @@ void stack_here(uint64_t correlation) {
   // inside it.
   const bool outside = host && !in_wanted_range();
   if (host) {
-    note_launch(segment, thread, correlation, outside ? uint32_t{kLaunchOutside} : 0U, 0, 0);
+    note_launch(segment, thread, correlation, outside ? uint32_t{kLaunchOutside} : 0U, 0);
   }
   if (!outside) {
     emit_launch_stack(segment, thread, correlation, current_range(false));

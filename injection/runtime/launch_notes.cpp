@@ -12,7 +12,7 @@ namespace gpuprof::injection {
 namespace {
 
 constexpr size_t kSlots = size_t{1} << 18;
-constexpr uint32_t kFlagBits = 3;
+constexpr uint32_t kFlagBits = 2;
 constexpr uint64_t kTakenBit = uint64_t{1} << kFlagBits;
 constexpr uint64_t kHostBit = kTakenBit << 1;
 constexpr uint64_t kIdMask = (uint64_t{1} << (62 - kFlagBits)) - 1;
@@ -21,7 +21,6 @@ constexpr uint64_t kIdMask = (uint64_t{1} << (62 - kFlagBits)) - 1;
 // mixes two launches. Two writers never use a slot at once, because their ids would have to differ by 2^17.
 struct Slot {
   uint64_t key;
-  uint64_t thread;  // thread id and range id
   uint64_t name;
 };
 
@@ -47,8 +46,7 @@ bool remember_launch(uint64_t correlation, const LaunchNote& note) {
   }
   Slot& slot = slot_of(slots, correlation);
   store_relaxed(&slot.key, uint64_t{0});
-  // Release: a thread that reads the new value of `thread` also sees the empty key.
-  store_release(&slot.thread, uint64_t{note.tid} << 32U | note.range);
+  // Release: a thread that reads the new name also sees the empty key.
   store_release(&slot.name, uint64_t{note.name});
   store_release(&slot.key, key_of(correlation) | note.flags);
   return true;
@@ -76,13 +74,11 @@ bool find_launch(uint64_t correlation, LaunchNote* note) {
   if (key == 0 || (key & ~(kTakenBit - 1)) != key_of(correlation)) {
     return false;
   }
-  const uint64_t thread = load_acquire(&slot.thread);
   const uint64_t name = load_acquire(&slot.name);
   if (load_relaxed(&slot.key) != key) {
     return false;
   }
-  *note = {static_cast<uint32_t>(key & (kTakenBit - 1)), static_cast<uint32_t>(thread >> 32U),
-           static_cast<uint32_t>(thread), static_cast<uint32_t>(name)};
+  *note = {static_cast<uint32_t>(key & (kTakenBit - 1)), static_cast<uint32_t>(name)};
   return true;
 }
 

@@ -1,5 +1,5 @@
-// Stores facts about launches for their GPU work: the kernel's name, and whether the launch has a stack, is ignored, or
-// causes several work items. A launch without a note is an ordinary one without a kernel.
+// Stores facts about launches for their GPU work: the kernel's name, and whether the launch is ignored or causes
+// several work items. A launch without a note is an ordinary one without a kernel.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,13 @@
 namespace gpuprof::injection {
 
 enum LaunchFlags : uint32_t {
-  kLaunchUnsampled = 1,  // the launch was not chosen for a stack (gpuprof_segment.stack_share)
-  kLaunchOutside = 2,    // the launch was outside of options.nvtx_range
-  kLaunchSeveral = 4     // causes more than one GPU_OP
+  kLaunchOutside = 1,  // the launch was outside of options.nvtx_range
+  kLaunchSeveral = 2   // causes more than one GPU_OP
 };
 
 struct LaunchNote {
   uint32_t flags;  // LaunchFlags
-  uint32_t tid;
-  uint32_t range;
-  uint32_t name;  // id of the kernel's name; 0: the launch is not of a kernel, or the name is unknown
+  uint32_t name;   // id of the kernel's name; 0: the launch is not of a kernel, or the name is unknown
 };
 
 // Stores a note. Callable from any thread; takes no lock. The table is a ring indexed by correlation id: a note may be

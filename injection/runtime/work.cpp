@@ -38,12 +38,10 @@ void emit_part(gpuprof_gpu_op& op, bool may_wait) {
     return;
   }
   const bool is_first = last != op.correlation << 1U;
-  // The rest of a launch is waited for, also in a backlog.
-  uint32_t& in_backlog = thread_state().in_backlog;
-  const uint32_t outside = in_backlog;
-  in_backlog = is_first ? outside : 0;
+  ThreadState& thread = thread_state();
+  thread.completes_launch = is_first ? 0 : 1;
   const bool written = emit_record(op, may_wait);
-  in_backlog = outside;
+  thread.completes_launch = 0;
   if (is_first) {
     store_relaxed(&slot, op.correlation << 1U | (written ? 0U : 1U));
   }
@@ -63,11 +61,6 @@ void gpu_op(gpuprof_gpu_op op, bool may_wait) {
     count(GPUPROF_COUNT_OUTSIDE);
     return;
   }
-  if ((note.flags & kLaunchUnsampled) != 0) {
-    op.flags |= GPUPROF_GPU_OP_UNSAMPLED;
-    op.tid = note.tid;
-    op.range = note.range;
-  }
   if ((note.flags & kLaunchSeveral) != 0) {
     op.flags |= GPUPROF_GPU_OP_MORE;
   }
@@ -83,7 +76,6 @@ void gpu_op(gpuprof_gpu_op op, bool may_wait) {
 void host_op(gpuprof_host_op op) {
   LaunchNote note = {};
   if (note_of(op.correlation, &note)) {
-    op.flags = (note.flags & kLaunchUnsampled) != 0 ? GPUPROF_GPU_OP_UNSAMPLED : 0;
     op.header.type = GPUPROF_RECORD_HOST_OP;
     emit_record(op);
   }
@@ -207,10 +199,7 @@ void call_failed(uint64_t correlation, const CallError& error) {
 void graph_launch(gpuprof_graph_launch launch) {
   LaunchNote note = {};
   if (find_launch(launch.correlation, &note)) {
-    launch.flags = ((note.flags & kLaunchUnsampled) != 0 ? GPUPROF_GPU_OP_UNSAMPLED : 0U) |
-                   ((note.flags & kLaunchOutside) != 0 ? GPUPROF_GPU_OP_OUTSIDE : 0U);
-    launch.tid = note.tid;
-    launch.range = note.range;
+    launch.flags = (note.flags & kLaunchOutside) != 0 ? GPUPROF_GPU_OP_OUTSIDE : 0U;
   }
   launch.time_ns = now_ns();
   launch.header.type = GPUPROF_RECORD_GRAPH_LAUNCH;

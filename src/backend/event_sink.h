@@ -29,12 +29,9 @@ struct GpuOp {
   uint32_t device = 0;
   uint16_t op = 0;          // enum gpuprof_op of wire/wire.h
   bool more = false;        // more work items with the same correlation id may follow
-  bool unsampled = false;   // the launch got no stack because of --max-overhead; `tid` and `range` are valid
   uint64_t graph_node = 0;  // 0: not part of a graph launch
   uint32_t exec = 0;        // id of the executable graph if the launch of the graph is unknown, else 0
   bool outside = false;     // the launch is known and was outside of --nvtx-range
-  uint32_t tid = 0;
-  uint32_t range = 0;
 };
 
 // A launch whose stack was walked in the process, or which has no stack.
@@ -57,8 +54,7 @@ struct HostOp {
   uint32_t name_id = 0;
   uint32_t device = UINT32_MAX;  // UINT32_MAX: the event belongs to no single device
   uint32_t tid = 0;
-  uint16_t op = 0;         // enum gpuprof_host_op_kind
-  bool unsampled = false;  // of a launch that --max-overhead left without a stack
+  uint16_t op = 0;  // enum gpuprof_host_op_kind
 };
 
 struct GraphNode {
@@ -80,10 +76,7 @@ struct GraphLaunch {
   uint64_t finished = 0;
   uint32_t exec = 0;
   uint32_t stream = 0;
-  uint32_t tid = 0;
-  uint32_t range = 0;
-  bool unsampled = false;  // see GpuOp
-  bool outside = false;    // see GpuOp
+  bool outside = false;  // see GpuOp
 };
 
 struct Range {
@@ -194,7 +187,6 @@ struct Sample {
   uint32_t tid = 0;              // thread of the launch, if the correlation id is unknown
   uint32_t range = 0;            // range of the launch, if the correlation id is unknown
   SamplingUnit unit = SamplingUnit::cycles;
-  bool unsampled = false;  // see GpuOp
   bool outside = false;    // see GpuOp
   bool estimated = false;  // the sample was attributed by an estimate
 };
@@ -260,7 +252,7 @@ struct PlaceCount {
 struct Counters {
   uint64_t launches = 0;
   uint64_t lost[16] = {};    // the index is an enum gpuprof_loss
-  uint64_t counts[10] = {};  // the index is an enum gpuprof_count
+  uint64_t counts[9] = {};  // the index is an enum gpuprof_count
 };
 
 class EventSink {

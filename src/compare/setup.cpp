@@ -51,6 +51,14 @@ std::vector<std::string> recording_differences(std::span<const RunFacts* const> 
     differences.push_back(escaped(with->file) + " was recorded only in windows (--max-overhead) and " +
                           escaped(without->file) + " without that option, and estimates vary more than times");
   }
+  const auto has_stacks = [](const RunFacts& run) {
+    const auto [begin, end] = run.info.meta.equal_range("stack_engine");
+    return std::any_of(begin, end, [](const auto& engine) { return engine.second != "none"; });
+  };
+  if (const auto [with, without] = differ(has_stacks); with != nullptr) {
+    differences.push_back(escaped(with->file) + " was recorded with CPU stacks and " + escaped(without->file) +
+                          " without, so call paths cannot be compared");
+  }
   if (!runs.empty() && runs.front()->measure != analyze::Measure::gpu) {
     if (const auto [with, without] = differ([](const RunFacts& run) { return run.info.meta.contains("off_cpu.lost"); });
         with != nullptr) {

@@ -194,9 +194,8 @@ std::string engines(const ProfileInfo& info) {
   return names.empty() ? names : names + ")";
 }
 
-// With --max-overhead, more launches have a stack than are in windows: some are made while recording is switched off.
 const char* with_a_stack(const ProfileInfo& info) {
-  return info.is_estimate() ? " with a stack" : "";
+  return info.is_estimate() ? " with a stack (some are just before windows)" : "";
 }
 
 // The sum saturates, because the counts of a hostile profile may overflow.
@@ -317,13 +316,17 @@ std::vector<std::string> stack_lines(const ProfileInfo& info) {
   return lines;
 }
 
+std::string truncated_percent(const ProfileInfo& info) {
+  const uint64_t truncated = info.counted(CoverageCount::stack_truncated);
+  return truncated == 0 ? std::string() : percent_text_up(truncated, launches_with_stack(info));
+}
+
 std::string truncated_text(const ProfileInfo& info) {
   const uint64_t truncated = info.counted(CoverageCount::stack_truncated);
-  const uint64_t all = launches_with_stack(info);
   return truncated == 0
              ? std::string()
-             : count_text(truncated) + " of " + counted_text(all, "launch") + with_a_stack(info) + " (" +
-                   percent_text_up(truncated, all) + ")" + (truncated == 1 ? " has" : " have") + " a truncated stack";
+             : count_text(truncated) + " of " + counted_text(launches_with_stack(info), "launch") + with_a_stack(info) +
+                   " (" + truncated_percent(info) + ")" + (truncated == 1 ? " has" : " have") + " a truncated stack";
 }
 
 std::string dropped_samples_text(const ProfileInfo& info) {

@@ -43,6 +43,9 @@ std::vector<std::string> stack_lines(const analyze::ProfileInfo& info);
 // Returns "7 of 1,000 launches (0.70%) have a truncated stack", or "" if no stack is truncated.
 std::string truncated_text(const analyze::ProfileInfo& info);
 
+// Returns "0.70%", the share of the launches in truncated_text(), or "".
+std::string truncated_percent(const analyze::ProfileInfo& info);
+
 // Returns "2.91% of the samples were dropped, too many to say what kernels waited for", or "" if few were dropped.
 std::string dropped_samples_text(const analyze::ProfileInfo& info);
 

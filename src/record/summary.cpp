@@ -114,7 +114,6 @@ Phrases incomplete(const SummaryFacts& facts) {
     }
   };
   part(c[CoverageCount::without_record], c[CoverageCount::launches], "launches without GPU work");
-  part(c[CoverageCount::unsampled], c[CoverageCount::launches], "launches without a stack because of --max-overhead");
   part(profile::scaled(c[CoverageCount::without_stack], scale), profile::scaled(records, scale),
        "GPU records whose stack is missing");
   part(profile::scaled(c[CoverageCount::without_launch], scale), profile::scaled(records, scale),
@@ -130,11 +129,7 @@ std::string coverage(const SummaryFacts& facts) {
   if (!covered.any()) {
     return "coverage 0% (no GPU work was recorded)";
   }
-  const std::string left_out = facts.totals.unsampled_records == 0
-                                   ? ""
-                                   : fmt::format(" ({} left without a stack by --max-overhead)",
-                                                 percent_text_up(facts.totals.unsampled_records, covered.all()));
-  return "coverage " + covered.percent_text() + left_out;
+  return "coverage " + covered.percent_text();
 }
 
 Phrases estimated(const SummaryFacts& facts) {

@@ -27,7 +27,7 @@
 #endif
 
 #define GPUPROF_WIRE_MAGIC 0x46525047u /* "GPRF" */
-#define GPUPROF_WIRE_VERSION 11u
+#define GPUPROF_WIRE_VERSION 12u
 
 /* Environment variables of the target. */
 #define GPUPROF_ENV_SOCKET "GPUPROF_SOCKET" /* abstract socket name, without the leading NUL */
@@ -127,8 +127,6 @@ GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_welcome) == 24, "welcome layout");
 #define GPUPROF_OPTION_CPU 1024u       /* with GPUPROF_OPTION_STACKS: sample what threads compute (HOST_OP) */
 #define GPUPROF_OPTION_ALL_KERNELS 64u /* treat all kernels as chosen, and ignore gpuprof_segment.chosen */
 
-#define GPUPROF_ALL_STACKS 65536u /* value of gpuprof_segment.stack_share for a stack at every launch */
-
 /* Values of gpuprof_segment.state. The target writes them. */
 enum gpuprof_state {
   GPUPROF_STATE_STARTING = 0,
@@ -139,19 +137,18 @@ enum gpuprof_state {
 
 /* Events that are not losses. They are counted per ring, to check that nothing is missing. */
 enum gpuprof_count {
-  GPUPROF_COUNT_CAPTURED = 0,  /* launches that became a node of a graph, and ran nothing themselves */
-  GPUPROF_COUNT_FAILED = 1,    /* launches for which the vendor's library returned an error */
-  GPUPROF_COUNT_UNSAMPLED = 2, /* launches that got no stack because of gpuprof_segment.stack_share */
-  GPUPROF_COUNT_OUTSIDE = 3,   /* GPU work ignored because its launch was outside of options.nvtx_range */
-  GPUPROF_COUNT_GPU_OPS = 4,   /* GPU_OP records that were sent, or lost because the ring was full */
-  GPUPROF_COUNT_PASSED = 5,    /* launches made while recording was off, with GPUPROF_OPTION_WINDOWS */
+  GPUPROF_COUNT_CAPTURED = 0, /* launches that became a node of a graph, and ran nothing themselves */
+  GPUPROF_COUNT_FAILED = 1,   /* launches for which the vendor's library returned an error */
+  GPUPROF_COUNT_OUTSIDE = 2,  /* GPU work ignored because its launch was outside of options.nvtx_range */
+  GPUPROF_COUNT_GPU_OPS = 3,  /* GPU_OP records that were sent, or lost because the ring was full */
+  GPUPROF_COUNT_PASSED = 4,   /* launches made while recording was off, with GPUPROF_OPTION_WINDOWS */
   /* Not events, but times in ns. Both are 0 if launches are recorded exactly while recording is on. */
-  GPUPROF_COUNT_RECORDED_NS = 6, /* in which launches were recorded, with GPUPROF_OPTION_WINDOWS */
-  GPUPROF_COUNT_PASSED_NS = 7,   /* in which the launches of GPUPROF_COUNT_PASSED were made */
-  GPUPROF_COUNT_UNWANTED = 8,    /* launches made while GPUPROF_CONTROL_UNWANTED was set */
+  GPUPROF_COUNT_RECORDED_NS = 5, /* in which launches were recorded, with GPUPROF_OPTION_WINDOWS */
+  GPUPROF_COUNT_PASSED_NS = 6,   /* in which the launches of GPUPROF_COUNT_PASSED were made */
+  GPUPROF_COUNT_UNWANTED = 7,    /* launches made while GPUPROF_CONTROL_UNWANTED was set */
   GPUPROF_COUNT_EXTRAPOLATED =
-      9, /* launches of GPUPROF_COUNT_PASSED before the first and after the last recorded one */
-  GPUPROF_COUNTS = 10
+      8, /* launches of GPUPROF_COUNT_PASSED before the first and after the last recorded one */
+  GPUPROF_COUNTS = 9
 };
 
 /* A ring buffer. The bytes [tail, head) are readable. Positions never wrap: take them modulo GPUPROF_RING_BYTES. A
@@ -170,7 +167,7 @@ struct gpuprof_ring {
   uint64_t pad2[7];
   uint64_t lost[GPUPROF_LOSS_KINDS];
   uint64_t counts[GPUPROF_COUNTS];
-  uint64_t pad3[6];
+  uint64_t pad3[7];
 };
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_ring) == 384, "ring layout");
 
@@ -194,16 +191,12 @@ struct gpuprof_segment {
   uint32_t flushed;      /* atomic; the target sets it to 1 after it has handled GPUPROF_CONTROL_FLUSH */
   uint64_t heartbeat_ns; /* time of the recorder's last poll; if it is old, the recorder is gone */
   char reason[216];      /* ends with a NUL; valid after state has become GPUPROF_STATE_DISABLED */
-  /* Share of the launches that get a stack, in 1/65536. These launches are chosen at random. Atomic; the recorder
-   * writes it. */
-  uint32_t stack_share;
-  uint32_t pad;
   struct gpuprof_options options;
   uint32_t exact_every; /* with GPUPROF_OPTION_EXACT: sample every n-th launch of each chosen kernel */
   /* With GPUPROF_OPTION_EXACT: the maximum share of time to spend on sampled launches, in 1/65536. */
   uint32_t exact_share;
   uint64_t cpu_period_ns; /* with GPUPROF_OPTION_CPU: CPU time of a thread between two samples */
-  uint64_t pad2[14];
+  uint64_t pad2[15];
   struct gpuprof_ring rings[GPUPROF_RING_COUNT];
   /* The kernels that the user chose, one bit per name id. When the recorder learns a name, it first writes the bit in
    * `chosen`, then, with release order, the bit in `decided`. */
@@ -314,14 +307,11 @@ struct gpuprof_gpu_op {
   uint16_t flags;
   uint32_t context;
   uint64_t graph_node; /* id of the node in a graph launch; 0: not part of a graph launch */
-  uint32_t tid;        /* the launch's thread; valid only with GPUPROF_GPU_OP_UNSAMPLED, else 0 */
-  uint32_t range;      /* the launch's RANGE; valid only with GPUPROF_GPU_OP_UNSAMPLED, else 0 */
 };
-GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_gpu_op) == 96, "gpu op layout");
-#define GPUPROF_GPU_OP_MORE 1u      /* more work items with this correlation id may follow (nodes of a graph launch) */
-#define GPUPROF_GPU_OP_UNSAMPLED 2u /* because of stack_share, the launch got no stack */
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_gpu_op) == 88, "gpu op layout");
+#define GPUPROF_GPU_OP_MORE 1u /* more work items with this correlation id may follow (nodes of a graph launch) */
 /* Only in GRAPH_LAUNCH: the launch is outside of options.nvtx_range, and is ignored. */
-#define GPUPROF_GPU_OP_OUTSIDE 4u
+#define GPUPROF_GPU_OP_OUTSIDE 2u
 
 /* A launch. The launching thread sends it, only with GPUPROF_CONTROL_LAUNCH_RECORDS. */
 struct gpuprof_launch {
@@ -429,7 +419,7 @@ struct gpuprof_host_op {
   uint32_t device;  /* UINT32_MAX: the event belongs to no single device */
   uint32_t tid;     /* thread that made the call; 0: unknown */
   uint16_t op;      /* enum gpuprof_host_op_kind */
-  uint16_t flags;   /* GPUPROF_GPU_OP_UNSAMPLED */
+  uint16_t pad;
 };
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_host_op) == 64, "host op layout");
 
@@ -463,12 +453,10 @@ struct gpuprof_graph_launch {
   uint64_t finished;
   uint32_t exec;   /* id of the executable graph */
   uint32_t stream; /* as in GPU_OP */
-  uint32_t flags;  /* GPUPROF_GPU_OP_UNSAMPLED or GPUPROF_GPU_OP_OUTSIDE */
-  uint32_t tid;    /* thread of the launch; valid only if a flag is set */
-  uint32_t range;
+  uint32_t flags;  /* 0 or GPUPROF_GPU_OP_OUTSIDE */
   uint32_t pad;
 };
-GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_graph_launch) == 56, "graph launch layout");
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_graph_launch) == 48, "graph launch layout");
 
 /* Gives an id to a nested NVTX range, which is a path of names. Sent before the id's first use. */
 struct gpuprof_range {

@@ -113,7 +113,7 @@ WireBytes graph_bodies() {
   for (uint64_t launch = 10; launch <= 30; launch += 10) {
     wire.add(GPUPROF_RECORD_LAUNCH, launch_of(launch, static_cast<uint32_t>(launch / 20)));
     wire.add(GPUPROF_RECORD_GRAPH_LAUNCH,
-             gpuprof_graph_launch{{}, launch, 100 * launch, launch - 5, 3, 7, launch == 30 ? 2u : 0u, 4242, 0, 0});
+             gpuprof_graph_launch{{}, launch, 100 * launch, launch - 5, 3, 7, launch == 30 ? 2u : 0u, 0});
     body(100 * launch + 20);
     body(100 * launch + 500);
   }
@@ -152,11 +152,7 @@ WireBytes ranges() {
   wire.name(5, "epoch").name(6, "step").name(7, "torch");
   wire.add(GPUPROF_RECORD_LAUNCH, launch_of(1, 2));
   wire.add(GPUPROF_RECORD_GPU_OP, op_of(1, GPUPROF_OP_KERNEL));
-  auto unsampled = op_of(2, GPUPROF_OP_KERNEL);
-  unsampled.flags = GPUPROF_GPU_OP_UNSAMPLED;
-  unsampled.tid = 4242;
-  unsampled.range = 3;
-  wire.add(GPUPROF_RECORD_GPU_OP, unsampled);
+  wire.add(GPUPROF_RECORD_GPU_OP, op_of(2, GPUPROF_OP_KERNEL));
   return wire;
 }
 

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import unittest
 from pathlib import Path
 
 TOOLS = ["qemu-system-x86_64", "busybox", "cpio", "gzip", "dpkg-deb", "apt-get", "apt-cache"]
@@ -35,6 +36,10 @@ export HOME=/root GPUPROF_UNWIND_CACHE= GPUPROF_DEBUG_BPF=1
 echo "KERNEL $(/bin/busybox uname -r)"
 """
 POWEROFF = "/bin/busybox poweroff -f\n"
+# `section NAME` in a script begins a part of the machine's output.
+SECTIONS = r"""
+section() { echo "=== $1"; }
+"""
 
 
 class Skipped(Exception):
@@ -223,3 +228,24 @@ def boot(kernel, initrd, seconds, more=()):
         last = next(number for number, line in enumerate(lines) if "Kernel panic" in line)
         raise Panicked("the guest's kernel panicked:\n" + "\n".join(lines[max(0, last - 60) : last + 1]))
     return output
+
+
+def sections_in(output):
+    """Returns {name: lines} of what a machine printed."""
+    return {part.split("\n", 1)[0]: part.split("\n")[1:] for part in re.split(r"^=== ", output, flags=re.M)}
+
+
+def sections_of(run_machine):
+    """Returns what run_machine() returns, for a setUpClass(). Skips the class if no machine can run. Fails if the machine did
+    not finish."""
+    try:
+        sections = run_machine()
+    except Skipped as reason:
+        raise unittest.SkipTest(str(reason)) from reason
+    if "end" not in sections:
+        raise AssertionError("the machine did not come to its end:\n" + said(sections, *sections))
+    return sections
+
+
+def said(sections, *names):
+    return "\n".join("\n".join([f"--- {name}", *sections[name]]) for name in names)

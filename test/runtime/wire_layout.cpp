@@ -133,7 +133,6 @@ void print_constants() {
   CONSTANT(SEGMENT_DATA_OFFSET);
   CONSTANT(SEGMENT_BYTES);
   std::printf("RINGS_OFFSET = %zu\n", offsetof(gpuprof_segment, rings));
-  CONSTANT(ALL_STACKS);
   CONSTANT(CONTROL_ENABLED);
   CONSTANT(CONTROL_LAUNCH_RECORDS);
   CONSTANT(CONTROL_FLUSH);
@@ -161,7 +160,6 @@ void print_constants() {
   CONSTANT(CORRELATION_NODE);
   CONSTANT(CORRELATION_EXEC);
   CONSTANT(GPU_OP_MORE);
-  CONSTANT(GPU_OP_UNSAMPLED);
   CONSTANT(GRAPH_NODE_DESTROYED);
   CONSTANT(GRAPH_NODE_UPDATED);
 }
@@ -200,8 +198,8 @@ void print_enums() {
                          NAMED(LOSS, INVALID_TIMESTAMP), NAMED(LOSS, NO_TIMING), NAMED(LOSS, OUT_OF_MEMORY),
                          NAMED(LOSS, REENTRANT), NAMED(LOSS, UNFINISHED), NAMED(LOSS, RANGE_LIMIT), NAMED(LOSS, STACK),
                          NAMED(LOSS, DETAIL), NAMED(LOSS, KERNEL_NAME)});
-  print_names("COUNTS", {NAMED(COUNT, CAPTURED), NAMED(COUNT, FAILED), NAMED(COUNT, UNSAMPLED), NAMED(COUNT, OUTSIDE),
-                         NAMED(COUNT, GPU_OPS), NAMED(COUNT, PASSED)});
+  print_names("COUNTS", {NAMED(COUNT, CAPTURED), NAMED(COUNT, FAILED), NAMED(COUNT, OUTSIDE), NAMED(COUNT, GPU_OPS),
+                         NAMED(COUNT, PASSED)});
   print_names(
       "OPS", {NAMED(OP, KERNEL), NAMED(OP, COPY_HTOD), NAMED(OP, COPY_DTOH), NAMED(OP, COPY_DTOD), NAMED(OP, COPY_HTOH),
               NAMED(OP, COPY_PTOP), NAMED(OP, COPY), NAMED(OP, FILL), NAMED(OP, OTHER), NAMED(OP, GRAPH)});
@@ -215,7 +213,7 @@ void print_segment() {
   LAYOUT("WELCOME", gpuprof_welcome, FIELD(magic), FIELD(version), FIELD(source_id), FIELD(segment_bytes),
          FIELD(clock_offset_ns));
   LAYOUT("SEGMENT", gpuprof_segment, FIELD(magic), FIELD(version), FIELD(source_id), FIELD(control), FIELD(state),
-         FIELD(flushed), FIELD(heartbeat_ns), FIELD(reason), FIELD(stack_share), FIELD(options));
+         FIELD(flushed), FIELD(heartbeat_ns), FIELD(reason), FIELD(options));
   LAYOUT("SEGMENT_OPTIONS", gpuprof_options, FIELD(flags), FIELD(sampling_period), FIELD(nvtx_range));
   LAYOUT("RING", gpuprof_ring, FIELD(head), FIELD(launches), FIELD(overhead_samples), FIELD(overhead_ns), FIELD(lock),
          FIELD(tail), FIELD(lost), FIELD(counts));
@@ -227,15 +225,15 @@ void print_work() {
   LAYOUT("DEVICE", gpuprof_device, FIELD(device), FIELD(name_id), FIELD(uuid_id));
   LAYOUT("GPU_OP", gpuprof_gpu_op, FIELD(correlation), FIELD(start_ns), FIELD(end_ns), FIELD(queued_ns),
          FIELD(submitted_ns), FIELD(bytes), FIELD(stream), FIELD(name_id), FIELD(device), FIELD(op), FIELD(flags),
-         FIELD(context), FIELD(graph_node), FIELD(tid), FIELD(range));
+         FIELD(context), FIELD(graph_node));
   LAYOUT("LAUNCH", gpuprof_launch, FIELD(correlation), FIELD(time_ns), FIELD(tid), FIELD(range), FIELD(thread),
          FIELD(stack));
   LAYOUT("HOST_OP", gpuprof_host_op, FIELD(correlation), FIELD(start_ns), FIELD(end_ns), FIELD(bytes), FIELD(count),
-         FIELD(name_id), FIELD(device), FIELD(tid), FIELD(op), FIELD(flags));
+         FIELD(name_id), FIELD(device), FIELD(tid), FIELD(op));
   LAYOUT("GRAPH_NODE", gpuprof_graph_node, FIELD(node), FIELD(original), FIELD(launch), FIELD(time_ns), FIELD(flags),
          FIELD(name_id));
   LAYOUT("GRAPH_LAUNCH", gpuprof_graph_launch, FIELD(correlation), FIELD(time_ns), FIELD(finished), FIELD(exec),
-         FIELD(stream), FIELD(flags), FIELD(tid), FIELD(range));
+         FIELD(stream), FIELD(flags));
   LAYOUT("RANGE", gpuprof_range, FIELD(id), FIELD(parent), FIELD(domain_id), FIELD(name_id));
   LAYOUT("CALL", gpuprof_call, FIELD(correlation), FIELD(start_ns), FIELD(end_ns), FIELD(name_id), FIELD(tid));
   LAYOUT("SPAN", gpuprof_span, FIELD(start_ns), FIELD(end_ns), FIELD(range), FIELD(tid));

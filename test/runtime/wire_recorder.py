@@ -18,7 +18,7 @@ import time
 
 import wire_layout as wire  # generated from wire.h by the build
 from wire_layout import (CODE, MODULE, RING_BYTES, RING_COUNT, SEGMENT, SEGMENT_BYTES,  # noqa: F401, for the tests
-                         STACK, ALL_STACKS, CONTROL_CALLS, CONTROL_ENABLED, CONTROL_FLUSH, CONTROL_LAUNCH_RECORDS,
+                         STACK, CONTROL_CALLS, CONTROL_ENABLED, CONTROL_FLUSH, CONTROL_LAUNCH_RECORDS,
                          CONTROL_RETRACT, OPTION_ATTACHED, OPTION_LATENCY, OPTION_SAMPLES, OPTION_STACKS,
                          OPTION_WHOLE_GRAPHS)
 
@@ -52,7 +52,7 @@ class Source:
         options = wire.SEGMENT_OPTIONS.make(flags=settings["options"],
                                             sampling_period=settings["sampling_period"], nvtx_range=settings["nvtx_range"].encode())
         for name, value in {"magic": wire.WIRE_MAGIC, "version": wire.WIRE_VERSION, "source_id": source_id,
-                            "control": settings["control"], "stack_share": settings["stack_share"],
+                            "control": settings["control"],
                             "options": options}.items():
             SEGMENT.put(self.memory, name, value)
         self.names, self.devices, self.uuids, self.meta, self.ranges = {}, {}, {}, {}, {}
@@ -82,14 +82,6 @@ class Source:
     @control.setter
     def control(self, value):
         SEGMENT.put(self.memory, "control", value)
-
-    @property
-    def stack_share(self):
-        return SEGMENT.get(self.memory, "stack_share")
-
-    @stack_share.setter
-    def stack_share(self, value):
-        SEGMENT.put(self.memory, "stack_share", value)
 
     @property
     def state(self):
@@ -281,10 +273,10 @@ class Source:
 class Recorder:
     """Listens for targets; `sources` grows as they connect. A thread reads their data, and close() reads the remainder."""
 
-    def __init__(self, control=CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS, options=0, stack_share=ALL_STACKS,
+    def __init__(self, control=CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS, options=0,
                  nvtx_range="", sampling_period=0, code_kind=wire.CODE_CUBIN):
         self.settings = {"sampling_period": sampling_period, "code_kind": code_kind,
-                         "control": control, "options": options, "stack_share": stack_share, "nvtx_range": nvtx_range}
+                         "control": control, "options": options, "nvtx_range": nvtx_range}
         self.name = f"gpuprof-test-{os.getpid()}-{secrets.token_hex(4)}"
         self.token = secrets.token_hex(16)
         self.sources = []

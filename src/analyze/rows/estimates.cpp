@@ -70,11 +70,12 @@ void Estimates::add_window(uint64_t slice, uint64_t weight) {
   recorded_[block] += 1 / static_cast<double>(std::max(weight, uint64_t{1}));
 }
 
-// Returns for each block which share of its time was not recorded. Only this share is uncertain.
-std::vector<double> Estimates::uncounted_shares() const {
-  std::vector<double> shares(kBlocks, 1);
+// Returns for each block which share of the launches that it stands for was not recorded. Only this share is uncertain.
+// A window of weight 1 stands for more than itself if `scale` is above 1: then the weights represent too few launches.
+std::array<double, Estimates::kBlocks> Estimates::uncounted_shares(double scale) const {
+  std::array<double, kBlocks> shares = {};
   for (size_t i = 0; i < kBlocks; ++i) {
-    shares[i] = windows_[i] > 0 ? 1 - recorded_[i] / windows_[i] : 1;
+    shares[i] = windows_[i] > 0 ? 1 - recorded_[i] / windows_[i] / std::max(scale, 1.0) : 1;
   }
   return shares;
 }
@@ -93,8 +94,8 @@ double Estimates::subtract_launches(std::span<float> blocks, const Launches& lau
 
 void Estimates::finish(std::span<const Known> rows, const LaunchScale& scale) {
   blocks_.resize(2 * rows.size() * kBlocks);
-  const std::vector<double> shares = uncounted_shares();
   for (auto& [process, launches] : launches_) {
+    const std::array<double, kBlocks> shares = uncounted_shares(scale.of(process));
     launches.sum = std::accumulate(launches.blocks.begin(), launches.blocks.end(), 0.0);
     for (size_t i = 0; launches.sum > 0 && i < kBlocks; ++i) {
       expected_[process].push_back(launches.share(i) * std::sqrt(shares[i]));
@@ -109,6 +110,7 @@ void Estimates::finish(std::span<const Known> rows, const LaunchScale& scale) {
     const Known& known = rows[row];
     const Launches& launches = launches_[known.process];
     const double factor = scale.of(known.process);
+    const std::array<double, kBlocks> shares = uncounted_shares(factor);
     const double ns = subtract_launches(blocks_of(row, 0), launches, factor, shares);
     const double count = subtract_launches(counts, launches, factor, shares);
     if (!is_close(ns, known.ns) || !is_close(count, known.count)) {

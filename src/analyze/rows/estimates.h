@@ -53,7 +53,7 @@ class Estimates {
   };
 
   size_t block_of(uint64_t slice);
-  [[nodiscard]] std::vector<double> uncounted_shares() const;
+  [[nodiscard]] std::array<double, kBlocks> uncounted_shares(double scale) const;
   // Replaces the sums of a row in each block by residuals. Returns the sum of all blocks.
   static double subtract_launches(std::span<float> blocks, const Launches& launches, double scale,
                                   std::span<const double> shares);

@@ -559,16 +559,19 @@ class Summarizer {
   // Summary::devices does.
   void sum_idle() {
     std::map<std::string, uint64_t> causes;
-    LaunchSums on_cpu;
-    uint64_t on_cpu_ns = 0;
+    std::map<std::string, LaunchSums> in_functions;  // causes that are divided by function
     bool is_sampled = false;
     for (const IdleRow& row : rows_.idle) {
       const p::Work* const work = rows_.tables.work(row.work);
       const p::Op op = work == nullptr ? p::Op::other : work->op;
       is_sampled = is_sampled || p::is_thread_time(op);
       if (op == p::Op::cpu) {
-        on_cpu.add(*work, {.ns = row.ns});
-        on_cpu_ns += row.ns;
+        in_functions["on CPU"].add(*work, {.ns = row.ns});
+      } else if (op == p::Op::off_cpu && !p::off_cpu_waker(rows_.tables.text(work->name)).empty()) {
+        p::Work waker = *work;
+        waker.ustack = std::exchange(waker.capture, {});
+        waker.kstack = {};
+        in_functions[std::string(rows_.tables.text(work->name))].add(waker, {.ns = row.ns});
       } else {
         causes[work == nullptr ? "nothing launched any more" : idle_cause(*work)] += row.ns;
       }
@@ -576,12 +579,19 @@ class Summarizer {
     if (!is_sampled) {
       return;
     }
-    const FunctionTable functions = function_table(on_cpu, texts_->view());
-    for (const FunctionLine& line : functions.lines) {
-      const std::string file = line.file.empty() ? "" : " (" + std::string(line.file) + ")";
-      causes["on CPU in " + std::string(line.name) + file] += line.direct.ns;
+    for (const auto& [what, sums] : in_functions) {
+      for (const LaunchSums::Launch& launch : sums.all()) {
+        causes[what] += launch.weight.ns;
+      }
+      for (const FunctionLine& line : function_table(sums, texts_->view()).lines) {
+        const std::string file = line.file.empty() ? "" : " (" + std::string(line.file) + ")";
+        causes[what + " in " + std::string(line.name) + file] += line.direct.ns;
+        causes[what] -= line.direct.ns;
+      }
     }
-    causes["on CPU, without a stack"] += on_cpu_ns - functions.with_stack.ns;
+    if (const auto rest = causes.extract("on CPU"); !rest.empty()) {
+      causes["on CPU, without a stack"] = rest.mapped();
+    }
     for (const auto& [what, ns] : causes) {
       if (ns > 0) {
         summary_.idle_causes.push_back({what, ns});

@@ -30,7 +30,8 @@ Shift shift_of(const PathLine& path, size_t old_runs) {
   const double before = mean(path.costs.begin(), middle);
   const double after = mean(middle, path.costs.end());
   Shift shift{.change = after - before};
-  if (middle == path.costs.begin() || middle == path.costs.end()) {
+  const bool is_known = !path.functions.empty();  // false: without a CPU stack, its launches may be of any path
+  if (!is_known || middle == path.costs.begin() || middle == path.costs.end()) {
     return shift;
   }
   // True if all runs of one side have more launches than all runs of the other.

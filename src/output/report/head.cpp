@@ -185,6 +185,7 @@ void print_headline(const Summary& summary, Page& page) {
       page.clauses(text, "");
     }
   };
+  const std::string truncated = truncated_percent(summary.info);
   switch (summary.info.kind) {
     case ProfileKind::empty:
       return line(summary.counted.empty() ? "no GPU work was recorded"
@@ -192,14 +193,16 @@ void print_headline(const Summary& summary, Page& page) {
     case ProfileKind::stall_samples:
       return line(samples_line(summary));
     case ProfileKind::launch_counts:
-      line(counted_text(summary.all.count, "launch") + "; counts only, this profile has no GPU times");
+      line(counted_text(summary.all.count, "launch") + "; counts only, this profile has no GPU times" +
+           (truncated.empty() ? "" : ", " + truncated + " of the stacks truncated"));
       return line(samples_line(summary));
     case ProfileKind::durations:
     case ProfileKind::mixed:
       break;
   }
   line("GPU time " + short_duration(summary.all.ns) + " in " + counted_text(summary.gpu_records, "operation") + ", " +
-       percent_text_down(summary.with_stack_records, summary.gpu_records) + " of them with a CPU stack");
+       percent_text_down(summary.with_stack_records, summary.gpu_records) + " of them with a CPU stack" +
+       (truncated.empty() ? "" : ", " + truncated + " truncated"));
   line(summary.untimed == 0 ? "" : counted_text(summary.untimed, "more launch") + " without GPU times, only counted");
   line(samples_line(summary));
 }

@@ -288,7 +288,6 @@ void Channel::set_up(std::string_view backend, Source& source) const {
   segment.version = GPUPROF_WIRE_VERSION;
   segment.source_id = source.id;
   segment.heartbeat_ns = monotonic_ns();
-  segment.stack_share = GPUPROF_ALL_STACKS;
   segment.options.flags =
       (options.latency ? GPUPROF_OPTION_LATENCY : 0u) | (options.whole_graphs ? GPUPROF_OPTION_WHOLE_GRAPHS : 0u) |
       (attached ? GPUPROF_OPTION_ATTACHED : 0u) | (options.stacks ? GPUPROF_OPTION_STACKS : 0u) |

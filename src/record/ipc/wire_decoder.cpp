@@ -87,13 +87,11 @@ bool decode(const gpuprof_device& device, const Input& in) {
 }
 
 bool decode(const gpuprof_gpu_op& op, const Input& in) {
-  constexpr uint16_t kFlags = GPUPROF_GPU_OP_MORE | GPUPROF_GPU_OP_UNSAMPLED;
-  if (op.op >= GPUPROF_OPS || (op.flags & ~kFlags) != 0 || op.bytes > kMaxBytes ||
+  if (op.op >= GPUPROF_OPS || (op.flags & ~GPUPROF_GPU_OP_MORE) != 0 || op.bytes > kMaxBytes ||
       !is_interval(op.start_ns, op.end_ns) || !is_time(op.queued_ns) || !is_time(op.submitted_ns) ||
       !is_launch_of(op.correlation)) {
     return false;
   }
-  const bool unsampled = (op.flags & GPUPROF_GPU_OP_UNSAMPLED) != 0;
   const bool of_exec = (op.correlation & GPUPROF_CORRELATION_EXEC) != 0;
   in.sink.on_gpu_op({.source = in.source,
                      .correlation = of_exec ? 0 : op.correlation,
@@ -107,11 +105,8 @@ bool decode(const gpuprof_gpu_op& op, const Input& in) {
                      .device = op.device,
                      .op = op.op,
                      .more = (op.flags & GPUPROF_GPU_OP_MORE) != 0,
-                     .unsampled = unsampled,
                      .graph_node = op.graph_node,
-                     .exec = of_exec ? static_cast<uint32_t>(op.correlation) : 0,
-                     .tid = unsampled ? op.tid : 0,
-                     .range = unsampled ? op.range : 0});
+                     .exec = of_exec ? static_cast<uint32_t>(op.correlation) : 0});
   return true;
 }
 
@@ -131,8 +126,8 @@ bool decode(const gpuprof_launch& launch, const Input& in) {
 }
 
 bool decode(const gpuprof_host_op& op, const Input& in) {
-  if (op.op >= GPUPROF_HOST_OPS || (op.flags & ~GPUPROF_GPU_OP_UNSAMPLED) != 0 || op.bytes > kMaxBytes ||
-      op.count > kMaxCount || !is_interval(op.start_ns, op.end_ns)) {
+  if (op.op >= GPUPROF_HOST_OPS || op.bytes > kMaxBytes || op.count > kMaxCount ||
+      !is_interval(op.start_ns, op.end_ns)) {
     return false;
   }
   const bool of_launch = op.op == GPUPROF_HOST_FAILED && is_launch_id(op.correlation);
@@ -148,8 +143,7 @@ bool decode(const gpuprof_host_op& op, const Input& in) {
                       .name_id = op.name_id,
                       .device = op.device,
                       .tid = op.tid,
-                      .op = op.op,
-                      .unsampled = (op.flags & GPUPROF_GPU_OP_UNSAMPLED) != 0});
+                      .op = op.op});
   return true;
 }
 
@@ -170,9 +164,8 @@ bool decode(const gpuprof_graph_node& node, const Input& in) {
 }
 
 bool decode(const gpuprof_graph_launch& launch, const Input& in) {
-  constexpr uint32_t kFlags = GPUPROF_GPU_OP_UNSAMPLED | GPUPROF_GPU_OP_OUTSIDE;
   if (launch.exec == 0 || launch.correlation == 0 || !is_launch_id(launch.correlation) ||
-      !is_launch_id(launch.finished) || !is_time(launch.time_ns) || (launch.flags & ~kFlags) != 0) {
+      !is_launch_id(launch.finished) || !is_time(launch.time_ns) || (launch.flags & ~GPUPROF_GPU_OP_OUTSIDE) != 0) {
     return false;
   }
   in.sink.on_graph_launch(in.source, {.correlation = launch.correlation,
@@ -180,9 +173,6 @@ bool decode(const gpuprof_graph_launch& launch, const Input& in) {
                                       .finished = launch.finished,
                                       .exec = launch.exec,
                                       .stream = launch.stream,
-                                      .tid = launch.tid,
-                                      .range = launch.range,
-                                      .unsampled = (launch.flags & GPUPROF_GPU_OP_UNSAMPLED) != 0,
                                       .outside = (launch.flags & GPUPROF_GPU_OP_OUTSIDE) != 0});
   return true;
 }

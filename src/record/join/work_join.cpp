@@ -86,7 +86,7 @@ bool WorkJoin::is_left_out(const Source& source, const WorkEvent& event, const P
   }
   // When recording is switched off, targets stop reporting launches at once, but vendor libraries still report work for
   // a while. Work of a launch before a window may run in the window.
-  const bool may_be_off = launch == nullptr && !event.site.unsampled && !event.site.is_host;
+  const bool may_be_off = launch == nullptr && !event.site.is_host;
   const auto is_before = [&] {
     return parts_.launches.is_before_window(event.site, event.start_ns) &&
            !parts_.launches.is_before_attach(source, event.site);
@@ -177,14 +177,12 @@ void WorkJoin::count(const Source& source, const WorkEvent& event, const WorkKey
     process.gpu_ns += event.duration() * event.weight;
     process.with_stack += key.stack != 0 ? event.weight : 0;
   }
-  const bool is_unknown = !event.site.unsampled && (launch == nullptr || launch->orphan);
+  const bool is_unknown = launch == nullptr || launch->orphan;
   if (is_unknown && parts_.launches.is_before_attach(source, event.site)) {
     coverage.count(profile::CoverageCount::before_attach, event.weight);
     return;
   }
-  if (event.site.unsampled) {
-    ++totals.unsampled_records;
-  } else if (key.stack != 0) {
+  if (key.stack != 0) {
     totals.with_stack += event.weight;
   } else if (join_.options.stacks_wanted) {
     coverage.count(profile::CoverageCount::without_stack, event.weight);

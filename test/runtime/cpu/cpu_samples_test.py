@@ -19,11 +19,6 @@ POINTS = 0.03
 TAKEN = "the CPU samples ended early, because the program has taken their signal"
 
 
-# The folder of the cgroups, the files that limit a cgroup's CPU time, and its throttled time in cpu.stat with the unit.
-VERSION_1 = ("/sys/fs/cgroup/cpu", {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "25000"}, r"throttled_time (\d+)", 1)
-VERSION_2 = ("/sys/fs/cgroup", {"cpu.max": "25000 100000"}, r"throttled_usec (\d+)", 1000)
-
-
 def seconds_of_others(command):
     """Runs `command`. Returns its result, and for how many seconds all processors together had other work meanwhile."""
     def busy():
@@ -300,6 +295,9 @@ class CpuSamples(rig.RuntimeTest):
                 at = wakers[0] if wakers else len(frames)
                 woken[frames[at] if wakers else "", any("hold_lock" in frame for frame in frames[at:])] += ns
         self.assertGreater(woken["[woken by lock holder]", True] / sum(woken.values()), 0.95, woken)
+        report = json.loads(self.gpuprof("report", "--json", self.profile_path))
+        causes = {cause["what"]: cause["ns"] for cause in report["idle_causes"]}
+        self.assertGreater(causes["waits: futex, woken by lock holder in hold_lock"] / sum(woken.values()), 0.95, causes)
         sleeps = [frames for frames, _ in self.folded("--weight", "idle") if frames[-1] == "[sleeps]"]
         self.assertFalse(any("woken by" in frame for frames in sleeps for frame in frames), sleeps)
         kernel = {frame for frames, _ in self.folded("--weight", "idle") for frame in frames}
@@ -373,33 +371,24 @@ class CpuSamples(rig.RuntimeTest):
 
     @rig.requires("opencl", f"program:{PHASES}")
     def test_a_program_in_a_throttled_cgroup(self):
-        self.check_throttled(VERSION_1, 99, 0.5, 1.05)
+        self.check_throttled(99, 0.5, 1.05)
 
     @rig.requires("opencl", f"program:{PHASES}")
     def test_bpf_shows_where_a_program_is_throttled(self):
         self.requires_bpf()
-        self.check_throttled(VERSION_1, "bpf", 0.8, 1.05)
+        self.check_throttled("bpf", 0.8, 1.05)
         found = sum(ns for frames, ns in self.folded("--weight", "idle")
                     if frames[-1] == "[throttled]" and any("compute_in_a" in frame for frame in frames))
         self.assertGreater(found, 0)
 
-    @rig.requires("opencl", f"program:{PHASES}")
-    def test_a_program_in_a_throttled_cgroup_of_version_2(self):
-        try:
-            with open("/sys/fs/cgroup/cgroup.subtree_control", "r+", encoding="ascii") as file:  # creates no file
-                file.write("+cpu")
-        except OSError as error:
-            self.skipTest(f"no cgroup v2 with a limit of CPU time can be made: {error}")
-        self.check_throttled(VERSION_2, 99, 0.5, 1.05)
-
-    def check_throttled(self, cgroups, hertz, least, most):
-        """Records a program in a new cgroup. `least` and `most` limit the share of the throttled time that is found."""
-        parent, limits, pattern, unit_ns = cgroups
-        group = f"{parent}/gpuprof_test_{os.getpid()}"
+    def check_throttled(self, hertz, least, most):
+        """Records a program in a new cgroup of version 1; older_kernel_test.py has version 2. `least` and `most` limit the share
+        of the throttled time that is found."""
+        group = f"/sys/fs/cgroup/cpu/gpuprof_test_{os.getpid()}"
         try:
             os.mkdir(group)
-            for name, value in limits.items():
-                with open(f"{group}/{name}", "r+", encoding="ascii") as file:
+            for name, value in (("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", "25000")):
+                with open(f"{group}/{name}", "r+", encoding="ascii") as file:  # creates no file
                     file.write(value)
         except OSError as error:
             if os.path.isdir(group):
@@ -409,7 +398,7 @@ class CpuSamples(rig.RuntimeTest):
             enter = f"echo $$ > {group}/cgroup.procs && exec {PHASES} --rounds 4"
             profile, _ = self.record_phases(["sh", "-c", enter], hertz=hertz)
             with open(f"{group}/cpu.stat", encoding="ascii") as file:
-                throttled = int(re.search(pattern, file.read())[1]) * unit_ns
+                throttled = int(re.search(r"throttled_time (\d+)", file.read())[1])
         finally:
             os.rmdir(group)
         self.check_conserved(profile)

@@ -13,10 +13,10 @@ import unittest
 
 import rig
 import wire_recorder
-from wire_layout import (CORRELATION_HOST as HOST, CORRELATION_NODE as NODE, GPU_OP_MORE, GPU_OP_UNSAMPLED,
+from wire_layout import (CORRELATION_HOST as HOST, CORRELATION_NODE as NODE, GPU_OP_MORE,
                          GRAPH_NODE_DESTROYED as NODE_DESTROYED, GRAPH_NODE_UPDATED as NODE_UPDATED, HOST_OPS,
                          OPTION_WINDOWS)
-from wire_recorder import (ALL_STACKS, CONTROL_CALLS, CONTROL_ENABLED, CONTROL_FLUSH, CONTROL_LAUNCH_RECORDS,
+from wire_recorder import (CONTROL_CALLS, CONTROL_ENABLED, CONTROL_FLUSH, CONTROL_LAUNCH_RECORDS,
                            NO_DEVICE, OPTION_LATENCY, OPTION_WHOLE_GRAPHS)
 
 APP = os.environ["MOCK_CUDA_APP"]
@@ -37,10 +37,10 @@ class InjectionTest(unittest.TestCase):
         clean = {name: value for name, value in os.environ.items() if name not in unset}
         return {**clean, "LD_LIBRARY_PATH": MOCKS, "CUDA_INJECTION64_PATH": INJECTION, **extra}
 
-    def start(self, *arguments, control=CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS, options=0, stack_share=ALL_STACKS,
+    def start(self, *arguments, control=CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS, options=0,
               app=APP, sampling_period=0, **extra):
         """Starts a recorder and the app; both end with the test."""
-        recorder = wire_recorder.Recorder(control, options, stack_share, sampling_period=sampling_period)
+        recorder = wire_recorder.Recorder(control, options, sampling_period=sampling_period)
         self.addCleanup(lambda: recorder.stopping.is_set() or recorder.close())
         process = subprocess.Popen([app, *arguments], env=self.environment(**recorder.environment(), **extra),
                                    cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -362,36 +362,6 @@ class Graphs(InjectionTest):
         self.assert_joined(source)
 
 
-class Sampling(InjectionTest):
-    """A random share of the launches gets a stack; the times of all launches are recorded."""
-
-    def test_a_share_of_the_launches_gets_stacks(self):
-        source, did = self.finish(*self.start("--launches", "6000", "--kernels-only", "--threads", "2",
-                                              stack_share=ALL_STACKS // 4))
-        self.assertEqual((source.totals(), source.launches, source.lost), (did["ops"], did["launches"], {}))
-        told = {launch[0]: launch for launch in source.launch_records}
-        unsampled = [op for op in source.gpu_ops if op["flags"] & GPU_OP_UNSAMPLED]
-        self.assertEqual(source.counts["unsampled"], len(unsampled))
-        self.assertEqual(len(told) + len(unsampled), did["launches"])
-        self.assertAlmostEqual(len(told) / did["launches"], 0.25, delta=0.02)
-        tids = {launch[1] for launch in source.launch_records}
-        self.assertEqual({op["tid"] for op in unsampled}, tids)
-        for op in source.gpu_ops:
-            self.assertEqual(op["correlation"] in told, not op["flags"] & GPU_OP_UNSAMPLED)
-        self.assertGreater(source.overhead_samples, did["launches"] // 64 - 4)
-        # Launches come from three sites in turn. A quarter of the launches of each site must have stacks.
-        order = sorted(op["correlation"] for op in source.gpu_ops)
-        for site in range(3):
-            chosen = sum(1 for correlation in order[site::3] if correlation in told)
-            self.assertAlmostEqual(chosen / (len(order) / 3), 0.25, delta=0.03)
-
-    def test_a_share_of_zero_records_times_without_stacks(self):
-        source, did = self.finish(*self.start("--launches", "50", "--graph", "5", stack_share=0))
-        self.assertEqual((source.totals(), source.launch_records), (did["ops"], []))
-        self.assertEqual(source.counts["unsampled"], did["launches"])
-        self.assertTrue(all(op["flags"] & GPU_OP_UNSAMPLED for op in source.gpu_ops))
-
-
 class Guest(InjectionTest):
     """Tests what the library must not do to the program."""
 
@@ -570,17 +540,9 @@ class Faults(InjectionTest):
         self.assertGreater(max(ids), 2**32 - 2**16)
 
     def test_correlation_ids_may_be_reused(self):
-        """A reused correlation id does not inherit the state of an earlier unsampled launch."""
         # The program reuses a correlation id after two seconds, long after the id's first record was delivered.
-        recorder, process = self.start("--launches", "0", "--rate", "1000", "--seconds", "4", stack_share=0,
-                                       MOCK_CUPTI_FAULTS="repeat_correlation=2000")
-        self.assertTrue(rig.wait_for(lambda: recorder.sources and recorder.sources[0].launches > 2000, pause=0.001))
-        recorder.sources[0].stack_share = ALL_STACKS
-        source, did = self.finish(recorder, process)
-        self.assertEqual(source.totals(), did["ops"])
-        unsampled = sum(1 for op in source.gpu_ops if op["flags"] & GPU_OP_UNSAMPLED)
-        self.assertEqual(unsampled, source.counts["unsampled"])
-        self.assertEqual(len(source.launch_records) + unsampled, did["launches"])
+        source, did = self.run_app("--launches", "0", "--rate", "1000", "--seconds", "4", faults="repeat_correlation=2000")
+        self.assertEqual((source.totals(), len(source.launch_records)), (did["ops"], did["launches"]))
 
     def test_records_may_arrive_after_their_context_and_module_are_destroyed(self):
         self.assert_exact(*self.run_app("--launches", "500", "--threads", "3", "--ending", "reset"))

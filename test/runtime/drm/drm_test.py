@@ -186,10 +186,10 @@ class Jobs:
     def setUpClass(cls):
         super().setUpClass()
         # If the virtual machine does not start, or panics, this is one skip or one error, not one for each test.
-        cls.sections = machine.sections_of(lambda: run_machine(cls.suite, cls.more))
+        cls.sections = vm.sections_of(lambda: run_machine(cls.suite, cls.more))
 
     def said(self, *sections):
-        return machine.said(self.sections, *sections)
+        return vm.said(self.sections, *sections)
 
     def profiles(self, what=""):
         """Yields (section, rings, Profile) for each fake driver that this kernel supports."""

@@ -1,13 +1,11 @@
 """Boots a virtual machine with a Debian suite's kernel, in which fake drivers replace some GPU drivers."""
 
 import lzma
-import re
 import shutil
 import struct
 import subprocess
 import tempfile
 import time
-import unittest
 from pathlib import Path
 
 import vm
@@ -18,9 +16,6 @@ BOOT_SECONDS = 1200  # limit for QEMU without KVM on a busy machine; three minut
 LIBRARIES = ["libc6", "libelf1t64", "zlib1g", "libzstd1"]
 COMPILER = "gcc-12"
 
-SECTIONS = r"""
-section() { echo "=== $1"; }
-"""
 LOAD_MODULES = r"""
 section bare
 /gpuprof doctor 2>&1
@@ -126,22 +121,6 @@ def build_modules(headers, image, release, folder):
     return {f"{name}.ko": (folder / f"{name}.ko").read_bytes() for name in modules}
 
 
-def sections_of(run_machine):
-    """Returns what run_machine() returns, for a setUpClass(). Skips the class if no machine can run. Fails if the machine did
-    not finish."""
-    try:
-        sections = run_machine()
-    except vm.Skipped as reason:
-        raise unittest.SkipTest(str(reason)) from reason
-    if "end" not in sections:
-        raise AssertionError("the machine did not come to its end:\n" + said(sections, *sections))
-    return sections
-
-
-def said(sections, *names):
-    return "\n".join("\n".join([f"--- {name}", *sections[name]]) for name in names)
-
-
 def run(suite, programs, script, qemu=(), seconds=BOOT_SECONDS, more_files=None, load=LOAD_MODULES):
     """Runs a machine and returns {section: lines}. `script` gets the names of the fake drivers and runs once
     they are loaded. `more_files`: {name in /: bytes}. `load`: the script that loads the drivers."""
@@ -170,9 +149,9 @@ def run(suite, programs, script, qemu=(), seconds=BOOT_SECONDS, more_files=None,
         files["etc/passwd"] = b"root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n"
         files["etc/group"] = b"root:x:0:\nnogroup:x:65534:\n"
         initrd = folder / "initrd.gz"
-        vm.make_initrd(initrd, SECTIONS + load + script({name.removesuffix(".ko") for name in fakes}) + "section end\n",
+        vm.make_initrd(initrd, vm.SECTIONS + load + script({name.removesuffix(".ko") for name in fakes}) + "section end\n",
                        programs, files)
         begin = timed("initial RAM disk", begin)
         output = vm.boot(next(image.rglob("vmlinuz*")), initrd, seconds, qemu)
         timed("boot and run", begin)
-    return {part.split("\n", 1)[0]: part.split("\n")[1:] for part in re.split(r"^=== ", output, flags=re.M)}
+    return vm.sections_in(output)

@@ -91,7 +91,7 @@ class Names(rig.RuntimeTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.sections = machine.sections_of(cls.run_machine)
+        cls.sections = vm.sections_of(cls.run_machine)
 
     @classmethod
     def run_machine(cls):
@@ -100,7 +100,7 @@ class Names(rig.RuntimeTest):
                            more_files=more_files, load=machine.LOAD_FAKES, qemu=CPU)
 
     def said(self, *sections):
-        return machine.said(self.sections, *sections)
+        return vm.said(self.sections, *sections)
 
     def samples(self, section):
         """Returns {Sample: count}, and the profile."""

@@ -18,7 +18,6 @@ import wire_layout as wire
 from wire_layout import RING, RING_BYTES, SEGMENT, record
 
 RINGS = wire.RING_COUNT
-UNSAMPLED = wire.GPU_OP_UNSAMPLED
 HOST = wire.CORRELATION_HOST
 MAX_WORDS = wire.STACK_MAX_WORDS
 LONG = 60000  # bytes of a long text
@@ -37,10 +36,14 @@ def launch(correlation, stack=0, tid=1, range_id=0, thread=b"main"):
                   range=range_id, thread=thread, stack=stack)
 
 
-def gpu_op(correlation, name_id=0, end=0, device=0, stream=1, op=0, flags=0):
+def gpu_op(correlation, name_id=0, end=0, device=0, stream=1, op=0):
     end = end or time.monotonic_ns()
     return record(wire.RECORD_GPU_OP, wire.GPU_OP, correlation=correlation, start_ns=end - WORK_NS, end_ns=end,
-                  stream=stream, name_id=name_id, device=device, op=op, flags=flags)
+                  stream=stream, name_id=name_id, device=device, op=op)
+
+
+def run_work(correlation, name_id=0, **work):
+    return launch(correlation) + gpu_op(correlation, name_id, **work)
 
 
 def stack(stack_id, words):
@@ -124,17 +127,17 @@ def flood_short_stacks(i):
 
 
 def flood_names(i):
-    return name(i, f"{i}_".encode() + b"n" * LONG) + gpu_op(i, i, flags=UNSAMPLED)
+    return name(i, f"{i}_".encode() + b"n" * LONG) + run_work(i, i)
 
 
 def flood_short_names(i):
-    return b"".join(name(n, f"kernel_{n}".encode()) + gpu_op(n, n, flags=UNSAMPLED)
+    return b"".join(name(n, f"kernel_{n}".encode()) + run_work(n, n)
                     for n in range(50 * i, 50 * i + 50))
 
 
 def flood_devices(i):
     return (name(i, f"{i}_".encode() + b"d" * LONG) +
-            device(i % 1000, i, i) + gpu_op(i, device=i % 1000, flags=UNSAMPLED))
+            device(i % 1000, i, i) + run_work(i, device=i % 1000))
 
 
 def flood_modules(i):
@@ -173,7 +176,7 @@ def flood_launches(i):
 
 def flood_times(i):
     now = time.monotonic_ns()
-    return b"".join(gpu_op(n, end=now - n * 1000000 % now + WORK_NS, flags=UNSAMPLED, stream=n % 900, op=n % 9)
+    return b"".join(run_work(n, end=now - n * 1000000 % now + WORK_NS, stream=n % 900, op=n % 9)
                     for n in range(50 * i + 1, 50 * i + 51))
 
 
@@ -184,10 +187,10 @@ def flood_samples(i):
     """Reports much work of one kernel, among it one very long run, and then windows of samples in which nothing ran."""
     now = time.monotonic_ns()
     if i == 1:
-        return name(1, b"k") + name(2, b"stall") + device(0, 1, 1) + record(
-            wire.RECORD_GPU_OP, wire.GPU_OP, correlation=1, start_ns=1, end_ns=now, stream=1, name_id=1, flags=UNSAMPLED)
+        return name(1, b"k") + name(2, b"stall") + device(0, 1, 1) + launch(1) + record(
+            wire.RECORD_GPU_OP, wire.GPU_OP, correlation=1, start_ns=1, end_ns=now, stream=1, name_id=1)
     if i <= RUNS:
-        return b"".join(gpu_op(n, 1, end=now - n % 2900 * 10000000, flags=UNSAMPLED, stream=n % 151)
+        return b"".join(run_work(n, 1, end=now - n % 2900 * 10000000, stream=n % 151)
                         for n in range(150 * i, 150 * i + 150))
     return b"".join(record(wire.RECORD_SAMPLES, wire.SAMPLES, wire.SAMPLE_REASON.make(reason_id=2, samples=1), offset=n * 8,
                            function_id=1, window=n, count=1) +

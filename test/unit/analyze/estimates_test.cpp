@@ -242,6 +242,21 @@ TEST_CASE("few windows of different weights give intervals that hold the true ti
   CHECK(right >= known * 94 / 100);
 }
 
+// The first window of a recording may have weight 1, and be the only one of a program that ends soon.
+TEST_CASE("a window of weight 1 that stands for later launches, too, is no exact measurement") {
+  const std::string begin =
+      "GPUPROF;3.5\nMETA;start_ns;0\nMETA;interval_ns;100000000\nMETA;budget.max_overhead_percent;2\nSTRING;1;a\n"
+      "PROCESS;1;7;1;0;0;0;0;0\nWORK;1;1;0;0;0;0;0;0;0;0;kernel;1;0\nGPU;0;1;100;5000;0;50;0;0;0\n"
+      "WEIGHTED;0;1;100\nWINDOW;0;90000000;1\nCOVERAGE;1;weighted;100\nCOVERAGE;1;represented;";
+  const Summary all = summary_of_windows(begin + "100\n");
+  CHECK_FALSE(all.margin);  // all was recorded
+  const Summary part = summary_of_windows(begin + "400\n");
+  CHECK(part.total.ns == 20000);
+  REQUIRE(part.margin);
+  CHECK_FALSE(part.margin->is_known);
+  CHECK(part.margin->is_rare);
+}
+
 TEST_CASE("extrapolated launches widen the intervals") {
   const std::string profile = record_windows(1, {20}, 60 * kSliceNs).profile;
   const Summary known = summary_of_windows(profile);

@@ -59,7 +59,8 @@ size_t count(const Comparison& all, Change change) {
 // Returns the change of a path, written "a;b;kernel" with the names of the new side (old names if the path is gone).
 Change change_of(const Comparison& all, const std::string& wanted) {
   for (const auto& path : all.paths) {
-    if (test::path_text(all, path.functions) + ";" + all.kernels[path.kernel].name == wanted) {
+    const std::string functions = test::path_text(all, path.functions);
+    if ((functions.empty() ? functions : functions + ";") + all.kernels[path.kernel].name == wanted) {
       return path.change;
     }
   }
@@ -185,6 +186,9 @@ TEST_CASE("launches that changed their caller have moved") {
   const Comparison more =
       of({{"main;a;k", 100, 10}, {"main;b;k", 50, 5}}, {{"main;a;k", 100, 10}, {"main;b;k", 90, 9}});
   CHECK(change_of(more, "main;b;k") == Change::both);
+  const Comparison without_stacks = of({{"main;a;k", 100, 10}}, {{"k", 100, 10}});
+  CHECK(change_of(without_stacks, "main;a;k") == Change::gone);
+  CHECK(change_of(without_stacks, "k") == Change::appeared);
 }
 
 TEST_CASE("matching keeps all sums") {

@@ -178,6 +178,18 @@ TEST_CASE("a profile without --cpu has no times of CPU threads to compare") {
   CHECK(status.error().hint == "record the program with --cpu");
 }
 
+TEST_CASE("runs with and without CPU stacks differ") {
+  const std::string text = std::string(kNames) + "META;recording;1\nMETA;stack_engine;";
+  const Run with = run_of_text(text + "inproc\n");
+  const Run without = run_of_text(text + "none\n");
+  const std::vector<const compare::RunFacts*> alike = {&without.facts, &without.facts};
+  const std::vector<const compare::RunFacts*> runs = {&without.facts, &with.facts};
+  CHECK(compare::recording_differences(alike).empty());
+  CHECK(compare::recording_differences(runs) ==
+        std::vector<std::string>{
+            "p.txt was recorded with CPU stacks and p.txt without, so call paths cannot be compared"});
+}
+
 TEST_CASE("runs by BPF and by polls differ in the causes that they find") {
   const std::string text =
       std::string(kNames) + "META;recording;1\nWORK;2;1;1;0;1;0;0;0;0;0;cpu;0;0\nHOST;0;2;3;30;10;10;0\n";

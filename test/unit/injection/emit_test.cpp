@@ -152,49 +152,6 @@ TEST_CASE("captured and failed launches are counted, each launch once") {
   CHECK(source.names.at(source.host_ops[0].name_id) == "cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (1)");
 }
 
-TEST_CASE("a random fraction of the launches has a stack") {
-  constexpr uint64_t kLaunches = 40000;
-  FakeRecorder::Options options;
-  options.control |= GPUPROF_CONTROL_LAUNCH_RECORDS;
-  options.stack_share = GPUPROF_ALL_STACKS / 8;
-  const Source source = record_one(options, [&] {
-    for (uint64_t i = 1; i <= kLaunches; ++i) {
-      injection::launch(i);
-      injection::gpu_op(op_with(i), true);
-      if (i % 4096 == 0) {
-        wait_until_read();
-      }
-    }
-    return 0;
-  });
-  CHECK(source.all_lost() == 0);
-  CHECK(source.launches == kLaunches);
-  CHECK(source.overhead_samples == kLaunches / 64);
-  std::set<uint64_t> told;
-  for (const gpuprof_launch& launch : source.launch_records) {
-    told.insert(launch.correlation);
-  }
-  CHECK(told.size() + source.counts[GPUPROF_COUNT_UNSAMPLED] == kLaunches);
-  REQUIRE(source.ops.size() == kLaunches);
-  CHECK(source.counts[GPUPROF_COUNT_GPU_OPS] == kLaunches);
-  for (const gpuprof_gpu_op& op : source.ops) {
-    const bool unsampled = (op.flags & GPUPROF_GPU_OP_UNSAMPLED) != 0;
-    REQUIRE(unsampled == (told.count(op.correlation) == 0));
-    REQUIRE(op.tid == (unsampled ? static_cast<uint32_t>(source.pid) : 0));
-  }
-  // If the program launches in a loop, each launch in the loop must get a stack equally often (within 6 sigma).
-  for (const uint64_t period : {2, 3, 7, 8, 64}) {
-    std::vector<double> chosen(period, 0);
-    for (const uint64_t correlation : told) {
-      ++chosen[correlation % period];
-    }
-    const double expected = static_cast<double>(kLaunches) / static_cast<double>(period) / 8;
-    for (const double count : chosen) {
-      CHECK(std::abs(count - expected) < 6 * std::sqrt(expected));
-    }
-  }
-}
-
 TEST_CASE("a launch with several kinds of work is marked as such") {
   const Source source = record_one({}, [] {
     injection::launch(5, true);

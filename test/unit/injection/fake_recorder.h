@@ -112,7 +112,6 @@ class FakeRecorder {
     uint64_t drain_from_ns = 0;  // do not read them before this time
     bool beat = true;            // update the recorder's heartbeat in the shared memory
     uint64_t tail = 0;           // initial read position of the rings, as a faulty recorder might write it
-    uint32_t stack_share = GPUPROF_ALL_STACKS;
     gpuprof_options wanted = {};
     int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;  // seals of the memory for a target
     uint32_t more_bytes = 0;                                // bytes by which the memory for a target is too large
@@ -238,7 +237,6 @@ class FakeRecorder {
     session->segment->version = GPUPROF_WIRE_VERSION;
     session->segment->source_id = session->source.id;
     session->segment->control = options_.control;
-    session->segment->stack_share = options_.stack_share;
     session->segment->options = options_.wanted;
     session->segment->heartbeat_ns = options_.beat ? now_ns() : 0;
     for (gpuprof_ring& ring : session->segment->rings) {

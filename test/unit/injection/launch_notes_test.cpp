@@ -10,7 +10,6 @@ using gpuprof::injection::find_launch;
 using gpuprof::injection::forget_launch;
 using gpuprof::injection::kLaunchOutside;
 using gpuprof::injection::kLaunchSeveral;
-using gpuprof::injection::kLaunchUnsampled;
 using gpuprof::injection::LaunchNote;
 using gpuprof::injection::remember_launch;
 using gpuprof::injection::reset_launches;
@@ -25,11 +24,9 @@ TEST_CASE("a launch is found with all of its notes") {
   reset_launches();
   LaunchNote note = {};
   CHECK_FALSE(find_launch(1, &note));
-  REQUIRE(remember_launch(1, {kLaunchUnsampled | kLaunchSeveral, 4711, 0xFFFFFFFF, 0xFFFFFFFE}));
+  REQUIRE(remember_launch(1, {kLaunchOutside | kLaunchSeveral, 0xFFFFFFFE}));
   REQUIRE(find_launch(1, &note));
-  CHECK(note.flags == (kLaunchUnsampled | kLaunchSeveral));
-  CHECK(note.tid == 4711);
-  CHECK(note.range == 0xFFFFFFFF);
+  CHECK(note.flags == (kLaunchOutside | kLaunchSeveral));
   CHECK(note.name == 0xFFFFFFFE);
   CHECK_FALSE(find_launch(2, &note));
   CHECK_FALSE(find_launch(0, &note));
@@ -40,7 +37,7 @@ TEST_CASE("launches with id 0 and with the highest ids are found") {
   LaunchNote note = {};
   for (const uint64_t correlation : {uint64_t{0}, uint64_t{0xFFFFFFFF}, uint64_t{1} << 40U}) {
     CHECK_FALSE(find_launch(correlation, &note));
-    REQUIRE(remember_launch(correlation, {kLaunchOutside, 1, 2, 0}));
+    REQUIRE(remember_launch(correlation, {kLaunchOutside, 1}));
     CHECK(find_launch(correlation, &note));
   }
 }
@@ -48,7 +45,7 @@ TEST_CASE("launches with id 0 and with the highest ids are found") {
 TEST_CASE("a launch is remembered if only its kernel name is needed") {
   reset_launches();
   LaunchNote note = {};
-  REQUIRE(remember_launch(7, {0, 1, 0, 33}));
+  REQUIRE(remember_launch(7, {0, 33}));
   REQUIRE(find_launch(7, &note));
   CHECK(note.flags == 0);
   CHECK(note.name == 33);
@@ -58,27 +55,27 @@ TEST_CASE("a launch is remembered if only its kernel name is needed") {
 TEST_CASE("a launch and a wait with the same number are distinct") {
   reset_launches();
   LaunchNote note = {};
-  REQUIRE(remember_launch(9, {kLaunchUnsampled, 1, 0, 0}));
+  REQUIRE(remember_launch(9, {kLaunchOutside, 1}));
   CHECK_FALSE(find_launch(GPUPROF_CORRELATION_HOST | 9, &note));
-  REQUIRE(remember_launch(GPUPROF_CORRELATION_HOST | 9, {kLaunchOutside, 2, 0, 0}));
+  REQUIRE(remember_launch(GPUPROF_CORRELATION_HOST | 9, {kLaunchOutside, 2}));
   REQUIRE(find_launch(9, &note));
-  CHECK(note.flags == kLaunchUnsampled);
+  CHECK(note.flags == kLaunchOutside);
 }
 
 TEST_CASE("reusing a slot forgets the earlier launch in it") {
   reset_launches();
   LaunchNote note = {};
-  REQUIRE(remember_launch(5, {kLaunchUnsampled, 1, 0, 0}));
-  REQUIRE(remember_launch(5 + kSlots, {kLaunchUnsampled, 2, 0, 0}));
+  REQUIRE(remember_launch(5, {kLaunchOutside, 1}));
+  REQUIRE(remember_launch(5 + kSlots, {kLaunchOutside, 2}));
   CHECK_FALSE(find_launch(5, &note));
   REQUIRE(find_launch(5 + kSlots, &note));
-  CHECK(note.tid == 2);
+  CHECK(note.name == 2);
 }
 
 TEST_CASE("forgetting a launch keeps other launches of the same slot") {
   reset_launches();
   LaunchNote note = {};
-  REQUIRE(remember_launch(6, {kLaunchUnsampled, 1, 0, 0}));
+  REQUIRE(remember_launch(6, {kLaunchOutside, 1}));
   forget_launch(6 + kSlots);
   CHECK(find_launch(6, &note));
   forget_launch(6);
@@ -91,14 +88,14 @@ TEST_CASE("launches in a contended slot are never mixed up") {
   std::vector<std::thread> threads;
   threads.emplace_back([] {
     for (uint32_t i = 0; i < kRounds; ++i) {
-      remember_launch(i * kSlots, {kLaunchUnsampled, i, i});  // all keys map to one slot
+      remember_launch(i * kSlots, {kLaunchOutside, i});  // all keys map to one slot
     }
   });
   uint64_t wrong = 0;
   threads.emplace_back([&wrong] {
     for (uint32_t i = 0; i < kRounds; ++i) {
       LaunchNote note = {};
-      if (find_launch(i * kSlots, &note) && note.tid != i) {
+      if (find_launch(i * kSlots, &note) && note.name != i) {
         ++wrong;
       }
     }

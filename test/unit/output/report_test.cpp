@@ -381,3 +381,14 @@ TEST_CASE("a report says what to try against the causes of idle time that it sho
   CHECK(text.substr(advice, expected.size()) == expected);
   CHECK(text.find("cgroup") == std::string::npos);  // 0.4% of the idle time
 }
+
+TEST_CASE("a report names the thread that ended a wait, and its function") {
+  const std::string text =
+      "GPUPROF;3.0\nSTRING;1;app\nSTRING;2;take\nSTRING;3;release\nSTRING;4;waits: futex, woken by worker 3\n"
+      "FRAME;1;native;2;0;0;0;0;0x0\nFRAME;2;native;3;0;0;0;0;0x0\nUSTACK;1;1\nUSTACK;2;2\nDEVICE;1;1;0;1;0\n"
+      "PROCESS;1;1;0;0;1;0;0;0\nWORK;1;1;0;0;1;0;2;0;0;0;off_cpu;4;0\nWORK;2;1;0;0;1;0;0;0;0;0;off_cpu;4;0\n"
+      "IDLE;0;1;1;300\nIDLE;0;1;2;100\n";
+  CHECK(report(read_all(text), {.width = 200})
+            .find("while idle: 75.00% waits: futex, woken by worker 3 in release, 25.00% waits: futex, woken by worker "
+                  "3\n") != std::string::npos);
+}

@@ -201,7 +201,6 @@ TEST_CASE("at full memory all new work is one row, and its sum is exact") {
   fake.use(MemoryBudget::kFull);
   for (uint64_t i = 1; i <= 500; ++i) {
     GpuOp op = Rig::kernel(i, 10, 1'000'000 * i);
-    op.unsampled = true;
     op.stream = i;
     op.device = static_cast<uint32_t>(i);
     rig.correlator.on_gpu_op(op);

@@ -155,14 +155,6 @@ TEST_CASE("launches without a GPU record are lost work, in the summary and in th
   CHECK(has(shown(facts), "LOST unfinished 2, the GPU work of 157 launches"));
 }
 
-TEST_CASE("work without a stack because of --max-overhead lowers the coverage, with its reason") {
-  SummaryFacts facts = clean();
-  facts.totals.with_stack = 210;
-  facts.totals.unsampled_records = 790;
-  CHECK(has(shown(facts), "coverage 21.00% (79.00% left without a stack by --max-overhead), lost nothing"));
-  CHECK(covered_work(facts).percent() == 21);
-}
-
 TEST_CASE("with --max-overhead the summary tells recorded and estimated numbers apart") {
   SummaryFacts facts = clean();
   facts.totals.launches = 1500;  // also those just before windows

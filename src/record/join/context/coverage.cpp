@@ -52,7 +52,6 @@ CoverageCounts SourceCoverage::sum_up(const backend::Counters& counters) const {
   sum[CoverageCount::matched] += take(orphans_);
   sum[CoverageCount::without_record] = rest;
   const uint64_t launches = sum[CoverageCount::launches];
-  sum[CoverageCount::unsampled] = std::min(counters.counts[GPUPROF_COUNT_UNSAMPLED], launches);
   const uint64_t passed = saturating_add(counters.counts[GPUPROF_COUNT_PASSED], early);
   sum[CoverageCount::between_windows] = saturating_add(passed, counters.counts[GPUPROF_COUNT_UNWANTED]);
   if (sum[CoverageCount::weighted] > 0) {

@@ -41,7 +41,6 @@ struct Totals {
   uint64_t gpu_records = 0;
   uint64_t gpu_ns = 0;
   uint64_t with_stack = 0;
-  uint64_t unsampled_records = 0;  // GPU records without a stack because of --max-overhead
   // GPU records of launches that were made while recording was off. No other counter includes them.
   uint64_t off_records = 0;
   uint64_t weighted = 0;  // launches with work, with the weights of their windows

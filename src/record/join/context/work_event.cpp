@@ -20,17 +20,17 @@ constexpr profile::Op kHostOps[GPUPROF_HOST_OPS] = {
 
 WorkEvent work_event(const backend::GpuOp& op) {
   return {
-      .site = {.source = op.source,
-               .correlation = op.correlation,
-               .stream = op.stream,
-               .graph_node = op.graph_node,
-               .device = op.device,
-               .name_id = op.name_id,
-               .tid = op.unsampled ? op.tid : 0,
-               .range = op.unsampled ? op.range : 0,
-               .op = kGpuOps[op.op],
-               .has_call = op.exec == 0 || op.correlation != 0,  // false: an unknown launch of the known graph `exec`
-               .unsampled = op.unsampled},
+      .site =
+          {
+              .source = op.source,
+              .correlation = op.correlation,
+              .stream = op.stream,
+              .graph_node = op.graph_node,
+              .device = op.device,
+              .name_id = op.name_id,
+              .op = kGpuOps[op.op],
+              .has_call = op.exec == 0 || op.correlation != 0,  // false: an unknown launch of the known graph `exec`
+          },
       .start_ns = op.start_ns,
       .end_ns = op.end_ns,
       .queued_ns = op.queued_ns,
@@ -48,7 +48,6 @@ WorkEvent work_event(const backend::HostOp& op) {
                    .tid = op.tid,
                    .op = kHostOps[op.op],
                    .has_call = op.correlation != 0,
-                   .unsampled = op.unsampled,
                    .is_host = true},
           .start_ns = op.start_ns,
           .end_ns = op.end_ns,
@@ -66,7 +65,6 @@ LaunchSite launch_site(const backend::Sample& sample) {
           .tid = sample.tid,
           .range = sample.range,
           .has_call = sample.correlation != 0,
-          .unsampled = sample.unsampled,
           .is_sample = true};
 }
 

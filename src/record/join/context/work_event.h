@@ -17,14 +17,12 @@ struct LaunchSite {
   uint64_t graph_node = 0;  // 0: the event is not from a graph launch
   uint32_t device = kNoDevice;
   uint32_t name_id = 0;
-  // Thread and range of the caller. They are used if the call is unknown or unsampled.
+  // Thread and range of the caller. They are used if the call is unknown.
   uint32_t tid = 0;
   uint32_t range = 0;
   profile::Op op = profile::Op::kernel;
   bool has_call = false;  // true: `correlation` identifies a call
-  // True if the call has no stack and no record because of --max-overhead. `tid` and `range` come from the call.
-  bool unsampled = false;
-  bool is_host = false;  // a blocking call, not GPU work
+  bool is_host = false;   // a blocking call, not GPU work
   // True for a sample. If its kernel's name is missing, the loss is counted with the GPU work, not with the sample.
   bool is_sample = false;
 };

@@ -16,7 +16,7 @@ bool Attribution::is_ready(const Source& source, const LaunchSite& site, const P
       !stacks_.knows(*source.image, launches_.capture_stack(site, launch))) {
     return false;
   }
-  const uint32_t range = launch != nullptr && !site.unsampled ? launch->range : site.range;
+  const uint32_t range = launch != nullptr ? launch->range : site.range;
   const bool knows_device = site.device == LaunchSite::kNoDevice || source.devices.contains(site.device);
   return policy == RetryPolicy::retry || (knows_device && launches_.knows_node(site) && source.knows_range(range));
 }
@@ -50,7 +50,7 @@ WorkKey Attribution::key_of(Source& source, const LaunchSite& site, const Pendin
   key.stream = site.stream;
   key.op = site.op;
   key.name = name_of(source, site, launch);
-  if (launch != nullptr && !site.unsampled) {
+  if (launch != nullptr) {
     key.tid = launch->tid;
     key.thread = launch->thread;
     key.range = producers_.range(source, launch->range);
@@ -60,10 +60,9 @@ WorkKey Attribution::key_of(Source& source, const LaunchSite& site, const Pendin
     key.thread = producers_.thread_name(source.pid, site.tid);
     key.range = producers_.range(source, site.range);
   }
-  key.flags = site.unsampled ? profile::kWorkUnsampled : 0;
   if (site.graph_node != 0) {
     const bool attached = join_.attached.contains(source.pid);
-    key.flags |= profile::kWorkGraphNode | (attached ? profile::kWorkAttached : 0);
+    key.flags = profile::kWorkGraphNode | (attached ? profile::kWorkAttached : 0);
     key.capture = stacks_.use(*source.image, launches_.capture_stack(site, launch));
   }
   return key;

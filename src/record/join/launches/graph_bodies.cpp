@@ -27,10 +27,7 @@ GraphLaunches::GraphRun& any_of(std::span<GraphLaunches::GraphRun> launches) {
 void charge(backend::GpuOp& op, GraphLaunches::GraphRun& launch) {
   launch.matched = true;
   op.correlation = launch.call.correlation;
-  op.unsampled = launch.call.unsampled;
   op.outside = launch.call.outside;
-  op.tid = launch.call.tid;
-  op.range = launch.call.range;
 }
 
 }  // namespace
@@ -49,9 +46,6 @@ bool GraphBodies::hold(const backend::GpuOp& op) {
 Origin GraphBodies::origin_of(backend::SourceId source, const backend::GraphLaunch& call) {
   if (call.outside) {
     return {.kind = Origin::Kind::outside};
-  }
-  if (call.unsampled) {
-    return {.kind = Origin::Kind::unsampled, .tid = call.tid, .range = call.range};
   }
   const PendingLaunch* known = launches_.find(source, call.correlation);
   return known == nullptr

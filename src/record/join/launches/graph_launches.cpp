@@ -95,13 +95,8 @@ void GraphLaunches::ran(const backend::GpuOp& op) {
     launch->first_ns = std::min(launch->first_ns, op.start_ns);
   } else if (const uint32_t exec = op.graph_node >> 32; !is_full() && graphs_.contains({op.source, exec})) {
     // The ring was full or recording was off, so this launch has no record.
-    insert(op.source, {.call = {.correlation = op.correlation,
-                                .time_ns = op.start_ns,
-                                .exec = exec,
-                                .tid = op.tid,
-                                .range = op.range,
-                                .unsampled = op.unsampled},
-                       .first_ns = op.start_ns});
+    insert(op.source,
+           {.call = {.correlation = op.correlation, .time_ns = op.start_ns, .exec = exec}, .first_ns = op.start_ns});
   }
   const auto stream = streams_.find({op.source, op.stream});
   if (stream == streams_.end()) {

@@ -29,7 +29,7 @@ class GraphLaunches {
 
   // The data that a launch gives to its work: thread, range and stack. Launches with equal origins are equivalent.
   struct Origin {
-    enum class Kind : uint8_t { unknown, recorded, unsampled, outside };
+    enum class Kind : uint8_t { unknown, recorded, outside };
     Kind kind = Kind::unknown;
     uint32_t tid = 0;
     uint32_t range = 0;

@@ -103,7 +103,7 @@ bool Launches::is_before_window(const LaunchSite& site, uint64_t start_ns) const
 
 bool Launches::may_come(const Source& source, const LaunchSite& site) const {
   const bool of_sampled_work = source.traits.takes_samples && !site.is_host;
-  return site.has_call && !site.unsampled && (of_sampled_work || table_of(site.correlation).used);
+  return site.has_call && (of_sampled_work || table_of(site.correlation).used);
 }
 
 bool Launches::knows_node(const LaunchSite& site) const {
@@ -158,9 +158,7 @@ void Launches::match(const Source& source, const WorkEvent& event, PendingLaunch
     return;
   }
   if (launch == nullptr) {
-    if (site.unsampled) {
-      join_.counters.coverage(site.source).count(profile::CoverageCount::matched);
-    } else if (!is_before_attach(source, site)) {
+    if (!is_before_attach(source, site)) {
       count_launch(source, event, true);
     }
     if (event.more) {
@@ -201,11 +199,7 @@ uint64_t Launches::keep_ns(const Source& source, const WorkEvent& event) const {
 void Launches::match(backend::SourceId source, const backend::GraphLaunch& launch) {
   const uint64_t keep_until_ns = join_.now_ns + kKeepGraphNs;
   PendingLaunch* known = launches_.calls.find(source, launch.correlation);
-  if (launch.unsampled) {
-    join_.counters.coverage(source).count(profile::CoverageCount::matched);
-    launches_.calls.insert(source, launch.correlation,
-                           {.orphan = true, .matched = true, .keep_until_ns = keep_until_ns});
-  } else if (known != nullptr && !known->matched) {
+  if (known != nullptr && !known->matched) {
     join_.counters.coverage(source).count(profile::CoverageCount::matched);
     launches_.calls.match(source, launch.correlation, *known, keep_until_ns);
   }

@@ -22,7 +22,7 @@ size_t Repeats::place_of(const Site& site) {
 }
 
 bool Repeats::may_repeat(const LaunchSite& site, const PendingLaunch* launch) {
-  return site.graph_node != 0 && launch != nullptr && !site.unsampled;
+  return site.graph_node != 0 && launch != nullptr;
 }
 
 const Repeats::Work* Repeats::find(const LaunchSite& site, const PendingLaunch* launch) const {

@@ -80,7 +80,7 @@ bool SampleJoin::take(const Event& event, RetryPolicy policy) {
 // Leaves out samples that were taken while recording was off. Their launch is unknown, so the time of the sample
 // decides.
 bool SampleJoin::is_left_out(const Event& event, const PendingLaunch* launch) {
-  const bool may_be_off = launch == nullptr && !event.site.unsampled;
+  const bool may_be_off = launch == nullptr;
   const bool left_out = may_be_off && !parts_.windows.contains(event.time_ns);
   join_.counters.totals().off_samples += left_out ? event.count : 0;
   return left_out;
@@ -92,7 +92,7 @@ void SampleJoin::add(Source& source, const Event& event, const PendingLaunch* la
   key.work = parts_.rows.intern(work);
   rows_.add(key, event.time_ns, event.count, work.stack != 0);
   const bool knows_launch = launch != nullptr && !launch->orphan;
-  if (!knows_launch && event.site.has_call && !event.site.unsampled) {
+  if (!knows_launch && event.site.has_call) {
     join_.counters.coverage(source.id).count(profile::CoverageCount::samples_without_launch, event.count);
   }
 }

@@ -121,7 +121,6 @@ TEST_CASE("a target finds the recorder's options in its segment") {
   CHECK(segment.control == (GPUPROF_CONTROL_ENABLED | GPUPROF_CONTROL_LAUNCH_RECORDS | GPUPROF_CONTROL_CALLS));
   CHECK(segment.options.flags == (GPUPROF_OPTION_LATENCY | GPUPROF_OPTION_WHOLE_GRAPHS | GPUPROF_OPTION_ATTACHED));
   CHECK(std::string(segment.options.nvtx_range) == "step@torch");
-  CHECK(segment.stack_share == GPUPROF_ALL_STACKS);
 }
 
 TEST_CASE("only one library of a process samples its threads") {

@@ -29,10 +29,9 @@ struct RecordingSink final : gpuprof::backend::EventSink {
     log += "device" + words({device, name, uuid});
   }
   void on_gpu_op(const gpuprof::backend::GpuOp& op) override {
-    log += "op" + words({op.correlation, op.end_ns - op.start_ns, op.graph_node, op.tid, op.range});
+    log += "op" + words({op.correlation, op.end_ns - op.start_ns, op.graph_node});
     log += op.exec != 0 ? "exec " + std::to_string(op.exec) + "\n" : "";
     log += op.more ? "more\n" : "";
-    log += op.unsampled ? "unsampled\n" : "";
   }
   void on_launch(uint32_t, const gpuprof::backend::LaunchCall& launch) override {
     log += "launch " + std::string(launch.thread) +
@@ -47,8 +46,8 @@ struct RecordingSink final : gpuprof::backend::EventSink {
                            uint64_t{node.updated}});
   }
   void on_graph_launch(uint32_t, const gpuprof::backend::GraphLaunch& launch) override {
-    log += "graph" + words({launch.correlation, launch.time_ns, launch.finished, launch.exec, launch.stream, launch.tid,
-                            launch.range, uint64_t{launch.unsampled}, uint64_t{launch.outside}});
+    log += "graph" + words({launch.correlation, launch.time_ns, launch.finished, launch.exec, launch.stream,
+                            uint64_t{launch.outside}});
   }
   void on_range(uint32_t, const gpuprof::backend::Range& range) override {
     log += "range" + words({range.id, range.parent, range.domain_id, range.name_id});
@@ -147,19 +146,16 @@ TEST_CASE("each record kind reaches its callback") {
   gpuprof_gpu_op node{};
   node.correlation = 9;
   node.start_ns = node.end_ns = 5;
-  node.flags = GPUPROF_GPU_OP_MORE | GPUPROF_GPU_OP_UNSAMPLED;
+  node.flags = GPUPROF_GPU_OP_MORE;
   node.graph_node = 77;
-  node.tid = 3;
-  node.range = 2;
   wire.add(GPUPROF_RECORD_GPU_OP, node);
   node.flags = 0;
-  wire.add(GPUPROF_RECORD_GPU_OP, node);  // thread and range are ignored without the flag GPUPROF_GPU_OP_UNSAMPLED
+  wire.add(GPUPROF_RECORD_GPU_OP, node);
   wire.add(GPUPROF_RECORD_HOST_OP,
            gpuprof_host_op{{}, GPUPROF_CORRELATION_HOST | 5, 10, 30, 64, 1, 2, 3, 4, GPUPROF_HOST_ALLOC, 0});
   wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 12, 11, 10, 9, GPUPROF_GRAPH_NODE_DESTROYED, 1});
   wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 12, 0, 0, 9, GPUPROF_GRAPH_NODE_UPDATED, 2});
-  wire.add(GPUPROF_RECORD_GRAPH_LAUNCH,
-           gpuprof_graph_launch{{}, 13, 100, 12, 3, 14, GPUPROF_GPU_OP_UNSAMPLED, 4242, 6, 0});
+  wire.add(GPUPROF_RECORD_GRAPH_LAUNCH, gpuprof_graph_launch{{}, 13, 100, 12, 3, 14, GPUPROF_GPU_OP_OUTSIDE, 0});
   node.correlation = GPUPROF_CORRELATION_EXEC | 3;
   wire.add(GPUPROF_RECORD_GPU_OP, node);  // the work is in the body of a conditional node
   wire.add(GPUPROF_RECORD_RANGE, gpuprof_range{{}, 4, 3, 2, 1});
@@ -170,9 +166,9 @@ TEST_CASE("each record kind reaches its callback") {
   DecodeCounts counts;
   CHECK(decode_records(1, wire.bytes(), sink, counts) == wire.bytes().size());
   CHECK(sink.log ==
-        "name 1 void solve<float>(int)\nop 7 250 0 0 0\ndevice 2 1 3\nlaunch worker 8 5 4242 6 9\nmeta a=b;c=d\n"
-        "op 9 0 77 3 2\nmore\nunsampled\nop 9 0 77 0 0\nhost 5 20 64 1 2 3 4 1\nnode 12 11 10 9 1 1 0\n"
-        "node 12 0 0 9 2 0 1\ngraph 13 100 12 3 14 4242 6 1 0\nop 0 0 77 0 0\nexec 3\nrange 4 3 2 1\n"
+        "name 1 void solve<float>(int)\nop 7 250 0\ndevice 2 1 3\nlaunch worker 8 5 4242 6 9\nmeta a=b;c=d\n"
+        "op 9 0 77\nmore\nop 9 0 77\nhost 5 20 64 1 2 3 4 1\nnode 12 11 10 9 1 1 0\n"
+        "node 12 0 0 9 2 0 1\ngraph 13 100 12 3 14 1\nop 0 0 77\nexec 3\nrange 4 3 2 1\n"
         "call 8 100 200 1 4242\nspan 100 300 4 4242\n");
   CHECK(counts.records == 15);
   CHECK(counts.malformed == 0);
@@ -198,8 +194,8 @@ TEST_CASE("every untrusted field is checked") {
   // Only a failed call may have the id of a launch.
   CHECK(refused(
             GPUPROF_RECORD_HOST_OP, Host{{}, 1, 0, 0, 0, 1, 0, 0, 0, GPUPROF_HOST_FAILED, 0},
-            [](Host& r) { r.op = GPUPROF_HOST_SYNC; }, [](Host& r) { r.flags = 4; },
-            [](Host& r) { r.correlation = GPUPROF_CORRELATION_NODE | 1; }) == 3);
+            [](Host& r) { r.op = GPUPROF_HOST_SYNC; },
+            [](Host& r) { r.correlation = GPUPROF_CORRELATION_NODE | 1; }) == 2);
   using Node = gpuprof_graph_node;
   CHECK(refused(
             GPUPROF_RECORD_GRAPH_NODE, Node{{}, 1, 0, 0, 0, 0, 0}, [](Node& r) { r.node = 0; },
@@ -208,7 +204,7 @@ TEST_CASE("every untrusted field is checked") {
             [](Node& r) { r.launch = GPUPROF_CORRELATION_HOST; }, [](Node& r) { r.original = UINT64_MAX; }) == 8);
   using Graph = gpuprof_graph_launch;
   CHECK(refused(
-            GPUPROF_RECORD_GRAPH_LAUNCH, Graph{{}, 2, 0, 1, 1, 0, 0, 0, 0, 0}, [](Graph& r) { r.exec = 0; },
+            GPUPROF_RECORD_GRAPH_LAUNCH, Graph{{}, 2, 0, 1, 1, 0, 0, 0}, [](Graph& r) { r.exec = 0; },
             [](Graph& r) { r.correlation = 0; }, [](Graph& r) { r.correlation = GPUPROF_CORRELATION_EXEC | 1; },
             [](Graph& r) { r.finished = UINT64_MAX; }, [](Graph& r) { r.time_ns = UINT64_MAX; },
             [](Graph& r) { r.flags = GPUPROF_GPU_OP_MORE; }) == 6);

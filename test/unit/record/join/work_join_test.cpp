@@ -51,7 +51,6 @@ TEST_CASE("launches == matched + captured + failed + without_record always holds
   Counters seen = counters(10);
   seen.counts[GPUPROF_COUNT_FAILED] = 1;
   seen.counts[GPUPROF_COUNT_CAPTURED] = 2;
-  seen.counts[GPUPROF_COUNT_UNSAMPLED] = 1;
   rig.correlator.on_counters(1, seen);
   rig.launch(1, 77);
   rig.launch(2, 77);
@@ -63,9 +62,8 @@ TEST_CASE("launches == matched + captured + failed + without_record always holds
     node.more = true;
     rig.correlator.on_gpu_op(node);
   }
-  GpuOp unsampled = Rig::kernel(5);
-  unsampled.unsampled = true;
-  rig.correlator.on_gpu_op(unsampled);
+  rig.launch(5, 77);
+  rig.correlator.on_gpu_op(Rig::kernel(5));
   for (int i = 0; i < 3; ++i) {  // nodes of a graph launch whose launch event was lost in the BPF ring
     GpuOp orphan = Rig::kernel(6);
     orphan.more = true;
@@ -79,7 +77,6 @@ TEST_CASE("launches == matched + captured + failed + without_record always holds
   CHECK(sums["failed"] == 1);
   CHECK(sums["without_record"] == 3);
   CHECK(sums["launches"] == sums["matched"] + sums["captured"] + sums["failed"] + sums["without_record"]);
-  CHECK(sums["unsampled"] == 1);
   CHECK(sums["without_launch"] == 3);
   CHECK(sums["without_stack"] == 3);
 }
@@ -120,7 +117,6 @@ TEST_CASE("the coverage identity holds for a target that sends false counters") 
   Counters lies = counters(3);
   lies.counts[GPUPROF_COUNT_CAPTURED] = UINT64_MAX;
   lies.counts[GPUPROF_COUNT_FAILED] = UINT64_MAX;
-  lies.counts[GPUPROF_COUNT_UNSAMPLED] = 99;
   rig.correlator.on_counters(1, lies);
   for (uint64_t i = 0; i < 2; ++i) {
     rig.launch(i, 77);
@@ -129,7 +125,6 @@ TEST_CASE("the coverage identity holds for a target that sends false counters") 
   auto sums = coverage(finish(rig));
   CHECK(sums["matched"] == 2);
   CHECK(sums["launches"] == sums["matched"] + sums["captured"] + sums["failed"] + sums["without_record"]);
-  CHECK(sums["unsampled"] <= sums["launches"]);
 }
 
 TEST_CASE("false counters of targets sum up to at most 64 bits") {
@@ -222,33 +217,6 @@ TEST_CASE("a correlation id that is reused is a new launch") {
   auto sums = coverage(finish(rig));
   CHECK(sums["matched"] == 1);
   CHECK(sums["without_record"] == 1);
-}
-
-TEST_CASE("an unsampled launch is not a loss, and its work does not wait") {
-  Rig rig;
-  rig.stack(77);
-  rig.correlator.on_thread(kPid, 5, "worker");
-  rig.launch(1, 77);
-  rig.correlator.on_name(1, 3, "step");
-  rig.correlator.on_range(1, {.id = 4, .name_id = 3});
-  GpuOp op = Rig::kernel(2);
-  op.unsampled = true;
-  op.tid = 5;
-  op.range = 4;
-  rig.correlator.on_gpu_op(op);
-  const Batch batch = rig.take();
-  REQUIRE(batch.rows.size() == 1);
-  const auto& key = rig.work(batch);
-  CHECK(key.flags == profile::kWorkUnsampled);
-  CHECK(key.stack == 0);
-  CHECK(key.tid == 5);
-  CHECK(rig.names.at(key.thread) == "worker");
-  REQUIRE(batch.ranges.size() == 1);
-  CHECK(key.range == batch.ranges.front().id);
-  CHECK(rig.correlator.totals().unsampled_records == 1);
-  auto sums = coverage(finish(rig));
-  CHECK(sums["without_stack"] == 0);
-  CHECK(sums["without_launch"] == 0);
 }
 
 TEST_CASE("host calls have their own rows and are not part of GPU time") {

@@ -255,43 +255,21 @@ TEST_CASE("launches with different stacks are separated by later work, or the wo
   }
 }
 
-TEST_CASE("unsampled launches that may have launched a body all count as matched") {
-  BodyRig rig;
-  for (const uint64_t correlation : {10, 20}) {
-    GraphLaunch launch = launch_of(correlation, correlation / 10);
-    launch.unsampled = true;
-    launch.tid = static_cast<uint32_t>(correlation);
-    rig.correlator.on_graph_launch(1, launch);
-  }
-  rig.body(50);
-  rig.correlator.end_iteration();
-  CHECK(rig.take().rows.empty());
-  fake_now_ns += 2'000'000'000;
-  rig.correlator.end_iteration();
-  CHECK(rig.take().rows.size() == 1);
-  rig.correlator.on_counters(1, {.launches = 2});
-  rig.correlator.on_source_end(1);
-  CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::matched] == 2);
-  CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::without_record] == 0);
-}
-
 TEST_CASE("work in a body of an excluded launch is excluded") {
   BodyRig rig;
   GraphLaunch outside = launch_of(10, 1);
   outside.outside = true;
   rig.correlator.on_graph_launch(1, outside);
   rig.body(50);
-  GraphLaunch unsampled = launch_of(20, 100);
-  unsampled.unsampled = true;
-  unsampled.tid = 5;
-  unsampled.finished = 15;
-  rig.correlator.on_graph_launch(1, unsampled);
+  rig.launch(20, 77);
+  GraphLaunch inside = launch_of(20, 100);
+  inside.finished = 15;
+  rig.correlator.on_graph_launch(1, inside);
   rig.body(150);
   rig.correlator.end_iteration();
   const auto batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
-  CHECK(rig.work(batch).tid == 5);
-  CHECK(rig.work(batch).flags == (gpuprof::profile::kWorkUnsampled | gpuprof::profile::kWorkGraphNode));
+  CHECK(rig.work(batch).stack != 0);
   rig.correlator.on_counters(1, {.launches = 1});
   rig.correlator.on_source_end(1);
   CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::outside_range] == 1);

@@ -184,17 +184,6 @@ TEST_CASE("a sample without a launch id has its own thread and range, and needs 
   CHECK(coverage(batch)["samples_without_launch"] == 0);
 }
 
-TEST_CASE("a sample of an unsampled launch does not wait for a stack") {
-  SampledRig rig;
-  Sample own = SampledRig::sample(8);
-  own.unsampled = true;
-  own.tid = 9;
-  rig.correlator.on_sample(own);
-  const auto [work, count] = rig.only(rig.take());
-  CHECK(work.flags == profile::kWorkUnsampled);
-  CHECK(work.tid == 9);
-}
-
 TEST_CASE("a sample waits for its kernel's name, and is written without it after a while") {
   SampledRig rig;
   Sample early = SampledRig::sample(0);
