@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -559,19 +560,16 @@ class Summarizer {
   // Summary::devices does.
   void sum_idle() {
     std::map<std::string, uint64_t> causes;
-    std::map<std::string, LaunchSums> in_functions;  // causes that are divided by function
+    LaunchSums on_cpu;
+    uint64_t on_cpu_ns = 0;
     bool is_sampled = false;
     for (const IdleRow& row : rows_.idle) {
       const p::Work* const work = rows_.tables.work(row.work);
       const p::Op op = work == nullptr ? p::Op::other : work->op;
       is_sampled = is_sampled || p::is_thread_time(op);
       if (op == p::Op::cpu) {
-        in_functions["on CPU"].add(*work, {.ns = row.ns});
-      } else if (op == p::Op::off_cpu && !p::off_cpu_waker(rows_.tables.text(work->name)).empty()) {
-        p::Work waker = *work;
-        waker.ustack = std::exchange(waker.capture, {});
-        waker.kstack = {};
-        in_functions[std::string(rows_.tables.text(work->name))].add(waker, {.ns = row.ns});
+        on_cpu.add(*work, {.ns = row.ns});
+        on_cpu_ns += row.ns;
       } else {
         causes[work == nullptr ? "nothing launched any more" : idle_cause(*work)] += row.ns;
       }
@@ -579,19 +577,11 @@ class Summarizer {
     if (!is_sampled) {
       return;
     }
-    for (const auto& [what, sums] : in_functions) {
-      for (const LaunchSums::Launch& launch : sums.all()) {
-        causes[what] += launch.weight.ns;
-      }
-      for (const FunctionLine& line : function_table(sums, texts_->view()).lines) {
-        const std::string file = line.file.empty() ? "" : " (" + std::string(line.file) + ")";
-        causes[what + " in " + std::string(line.name) + file] += line.direct.ns;
-        causes[what] -= line.direct.ns;
-      }
+    const FunctionTable functions = function_table(on_cpu, texts_->view());
+    for (const FunctionLine& line : functions.lines) {
+      causes["on CPU" + in_function({line.name, line.file})] += line.direct.ns;
     }
-    if (const auto rest = causes.extract("on CPU"); !rest.empty()) {
-      causes["on CPU, without a stack"] = rest.mapped();
-    }
+    causes["on CPU, without a stack"] += on_cpu_ns - functions.with_stack.ns;
     for (const auto& [what, ns] : causes) {
       if (ns > 0) {
         summary_.idle_causes.push_back({what, ns});
@@ -603,11 +593,26 @@ class Summarizer {
   }
 
   [[nodiscard]] std::string idle_cause(const p::Work& work) const {
-    const std::string_view name = rows_.tables.text(work.name);
+    const std::string name(rows_.tables.text(work.name));
     if (work.op == p::Op::off_cpu) {
-      return name.empty() ? "not sampled" : std::string(p::off_cpu_cause(name));
+      return name.empty() ? "not sampled" : name + in_own_function(work.capture);
     }
-    return (p::work_kind(work.op) == p::WorkKind::host ? "in " : "before ") + std::string(name);
+    return (p::work_kind(work.op) == p::WorkKind::host ? "in " : "before ") + name;
+  }
+
+  // Returns " in release_lock (locks.py)" for the program's innermost function on the stack, or "". The capture of a
+  // time off a CPU is the stack of the thread that ended it.
+  [[nodiscard]] std::string in_own_function(p::StackId stack) const {
+    StackView& view = texts_->view();
+    const std::span<const uint32_t> frames = view.frames(false, stack);
+    const auto own = std::find_if(frames.rbegin(), frames.rend(),
+                                  [&view](uint32_t frame) { return view.origin(frame) == Origin::own; });
+    return own == frames.rend() ? std::string() : in_function(view.function_text(view.function(*own)));
+  }
+
+  static std::string in_function(const StackView::FunctionText& function) {
+    const std::string file = function.file.empty() ? "" : " (" + std::string(function.file) + ")";
+    return " in " + std::string(function.name) + file;
   }
 
   void sum_host() {
