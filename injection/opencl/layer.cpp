@@ -43,9 +43,9 @@ void in_forked_child() {
   unlock(&lock);
 }
 
-void exiting() {
+void exiting(bool last) {
   report_unknown_calls(active());
-  wait_for_outstanding();
+  wait_for_outstanding(last);
   report_released_memory();
 }
 
