@@ -81,7 +81,7 @@ void in_forked_child() {
 }
 
 // Sets a limit for sampling: after the wait for the library's threads, the driver may be gone and must not be called.
-void exiting() {
+void exiting(bool /*last*/) {
   stalls_at_exit(now_ns() + kExitWaitNs);
 }
 

@@ -30,7 +30,9 @@ struct CommandBuffer {
   const void* handle;
   CommandBuffer* next;
   cl_command_queue queue;
-  uint32_t references;  // number of references that the user holds
+  uint64_t bytes;               // sum of its copies and fills
+  uint32_t references;          // number of references that the user holds
+  bool copies_have_properties;  // copies and fills have the parameter for properties: extension version 0.9.5 or later
   uint32_t kinds;
   uint32_t others;  // number of commands whose kind is beyond the first kKinds kinds
   Kind kind[kKinds];
@@ -57,16 +59,41 @@ void with_buffer(cl_command_buffer_khr handle, const Use& use) {
   unlock(&lock);
 }
 
+// Returns the version of cl_khr_command_buffer on the queue's device; 0: unknown.
+cl_version extension_version(cl_command_queue queue) {
+  cl_device_id device = nullptr;
+  size_t bytes = 0;
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): a handle is what is asked for
+  if (target.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(device), &device, nullptr) != CL_SUCCESS ||
+      target.clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS_WITH_VERSION, 0, nullptr, &bytes) != CL_SUCCESS) {
+    return 0;
+  }
+  auto* all = static_cast<cl_name_version*>(calloc(1, bytes));
+  cl_version version = 0;
+  if (all != nullptr &&
+      target.clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS_WITH_VERSION, bytes, all, nullptr) == CL_SUCCESS) {
+    for (size_t i = 0; i < bytes / sizeof(*all); ++i) {
+      if (strncmp(all[i].name, "cl_khr_command_buffer", sizeof(all[i].name)) == 0) {
+        version = all[i].version;
+      }
+    }
+  }
+  free(all);
+  return version;
+}
+
 cl_command_buffer_khr CL_API_CALL create(cl_uint count, const cl_command_queue* queues,
                                          const cl_command_buffer_properties_khr* properties, cl_int* status) {
   cl_command_buffer_khr handle = create_driver(count, queues, properties, status);
   const KeepErrno keep_errno;
   if (handle != nullptr && count > 0) {
+    const bool copies_have_properties = extension_version(queues[0]) >= CL_MAKE_VERSION(0, 9, 5);
     with_buffer(handle, [&](CommandBuffer* /*stale*/) {
       free(buffers.take(handle));
       if (CommandBuffer* buffer = buffers.add(handle); buffer != nullptr) {
         buffer->queue = queues[0];
         buffer->references = 1;
+        buffer->copies_have_properties = copies_have_properties;
       }
     });
   }
@@ -128,58 +155,94 @@ void describe(const CommandBuffer& buffer, char (&text)[1024]) {
   }
 }
 
+// Which of a copy's or fill's parameters have its size. Parameters are counted after the queue and the properties.
+struct Size {
+  int8_t bytes = -1;
+  int8_t region = -1;
+  int8_t image = -1;  // -1: the region is one of a buffer
+};
+
 // A function that adds a command to a buffer. `label` is null for kernels.
 struct Adding {
   const char* function;
   const char* label;
+  Size size;
 };
 constexpr Adding kAdding[] = {
-    {"clCommandNDRangeKernelKHR", nullptr},   {"clCommandCopyBufferKHR", "[copy]"},
-    {"clCommandCopyBufferRectKHR", "[copy]"}, {"clCommandCopyBufferToImageKHR", "[copy]"},
-    {"clCommandCopyImageKHR", "[copy]"},      {"clCommandCopyImageToBufferKHR", "[copy]"},
-    {"clCommandSVMMemcpyKHR", "[copy]"},      {"clCommandFillBufferKHR", "[fill]"},
-    {"clCommandFillImageKHR", "[fill]"},      {"clCommandSVMMemFillKHR", "[fill]"},
+    {"clCommandNDRangeKernelKHR", nullptr, {}},
+    {"clCommandCopyBufferKHR", "[copy]", {.bytes = 4}},
+    {"clCommandCopyBufferRectKHR", "[copy]", {.region = 4}},
+    {"clCommandCopyBufferToImageKHR", "[copy]", {.region = 4, .image = 1}},
+    {"clCommandCopyImageKHR", "[copy]", {.region = 4, .image = 0}},
+    {"clCommandCopyImageToBufferKHR", "[copy]", {.region = 3, .image = 0}},
+    {"clCommandSVMMemcpyKHR", "[copy]", {.bytes = 2}},
+    {"clCommandFillBufferKHR", "[fill]", {.bytes = 4}},
+    {"clCommandFillImageKHR", "[fill]", {.region = 3, .image = 0}},
+    {"clCommandSVMMemFillKHR", "[fill]", {.bytes = 3}},
 };
 constexpr size_t kAddings = sizeof(kAdding) / sizeof(*kAdding);
 
 // The functions' parameters differ between versions of the extension, but each is an integer or a pointer. So a hook
 // passes on as many words as the longest version has. All versions have the properties and the kernel of a kernel
-// command in the same positions.
+// command in the same positions. Copies and fills have properties since version 0.9.5.
 using Word = uint64_t;
-using AddFunction = cl_int(CL_API_CALL*)(cl_command_buffer_khr, cl_command_queue, Word, cl_kernel, Word, Word, Word,
-                                         Word, Word, Word, Word, Word, Word, Word, Word, Word, Word);
+constexpr size_t kWords = 15;  // after the queue
+using AddFunction = cl_int(CL_API_CALL*)(cl_command_buffer_khr, cl_command_queue, Word, Word, Word, Word, Word, Word,
+                                         Word, Word, Word, Word, Word, Word, Word, Word, Word);
 constinit AddFunction add_drivers[kAddings] = {};
 
-void added(cl_command_buffer_khr handle, const char* label, cl_kernel kernel) {
-  char name[512] = GPUPROF_UNKNOWN_KERNEL;
-  if (label == nullptr &&
-      target.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof(name), name, nullptr) == CL_SUCCESS) {
-    name[sizeof(name) - 1] = '\0';
-    label = name;
+// Returns the bytes of a copy or fill, whose parameters after the queue and the properties begin at `words`.
+uint64_t bytes_of(const Size& size, const Word* words) {
+  if (size.bytes >= 0) {
+    return words[size.bytes];
   }
+  if (size.region < 0) {
+    return 0;
+  }
+  const auto* region = reinterpret_cast<const size_t*>(words[size.region]);
+  return size.image < 0 ? volume(region) : image_bytes(reinterpret_cast<cl_mem>(words[size.image]), region);
+}
+
+void added(cl_command_buffer_khr handle, const Adding& what, const Word (&words)[kWords]) {
+  char name[512] = GPUPROF_UNKNOWN_KERNEL;
+  const char* label = what.label;
+  if (label == nullptr) {
+    label = name;
+    auto* kernel = reinterpret_cast<cl_kernel>(words[1]);
+    if (target.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof(name), name, nullptr) != CL_SUCCESS) {
+      label = GPUPROF_UNKNOWN_KERNEL;
+    }
+    name[sizeof(name) - 1] = '\0';
+  }
+  bool known = false;
+  bool has_properties = words[0] == 0;  // drivers accept a null only as properties
+  with_buffer(handle, [&](const CommandBuffer* buffer) {
+    known = buffer != nullptr;
+    has_properties = has_properties || (known && buffer->copies_have_properties);
+  });
+  const uint64_t bytes = known ? bytes_of(what.size, words + (has_properties ? 1 : 0)) : 0;
   with_buffer(handle, [&](CommandBuffer* buffer) {
     if (buffer != nullptr) {
-      add_command(*buffer, label != nullptr ? label : GPUPROF_UNKNOWN_KERNEL);
+      add_command(*buffer, label);
+      buffer->bytes += bytes;
     }
   });
 }
 
-template <size_t Which>
-cl_int CL_API_CALL add(cl_command_buffer_khr buffer, cl_command_queue queue, Word properties, cl_kernel kernel, Word w4,
-                       Word w5, Word w6, Word w7, Word w8, Word w9, Word w10, Word w11, Word w12, Word w13, Word w14,
-                       Word w15, Word w16) {
-  const cl_int status =
-      add_drivers[Which](buffer, queue, properties, kernel, w4, w5, w6, w7, w8, w9, w10, w11, w12, w13, w14, w15, w16);
+template <size_t Which, typename... Words>
+cl_int CL_API_CALL add(cl_command_buffer_khr buffer, cl_command_queue queue, Words... words) {
+  const cl_int status = add_drivers[Which](buffer, queue, words...);
   const KeepErrno keep_errno;
   if (status == CL_SUCCESS) {
-    added(buffer, kAdding[Which].label, kernel);
+    added(buffer, kAdding[Which], {words...});
   }
   return status;
 }
 
 template <size_t... Which>
 Extension adding_extension(const char* function, std::index_sequence<Which...> /*all*/) {
-  return find_extension(function, {extension(kAdding[Which].function, add<Which>, &add_drivers[Which])...});
+  return find_extension(
+      function, {extension(kAdding[Which].function, static_cast<AddFunction>(add<Which>), &add_drivers[Which])...});
 }
 
 void note_command_buffers() {
@@ -214,14 +277,18 @@ Pending* begin_buffer(cl_uint count, cl_command_queue* queues, cl_command_buffer
     return nullptr;
   }
   char name[1024] = "command buffer";
+  uint64_t bytes = 0;
   cl_command_queue queue = count > 0 && queues != nullptr ? queues[0] : nullptr;
   with_buffer(handle, [&](const CommandBuffer* buffer) {
     if (buffer != nullptr) {
       queue = queue != nullptr ? queue : buffer->queue;
       describe(*buffer, name);
+      bytes = buffer->bytes;
+    } else if (queue != nullptr) {
+      lost(GPUPROF_LOSS_DETAIL, 1);  // its commands and bytes are unknown
     }
   });
-  const Command command = {"clEnqueueCommandBufferKHR", GPUPROF_OP_GRAPH, 0, false, nullptr, name};
+  const Command command = {"clEnqueueCommandBufferKHR", GPUPROF_OP_GRAPH, bytes, false, nullptr, name};
   Pending* pending = begin(queue, command);
   if (pending == nullptr) {
     return nullptr;

@@ -121,7 +121,7 @@ void watch(cl_event event, Pending* pending) {
   }
 }
 
-void wait_for_outstanding() {
+void wait_for_outstanding(bool last) {
   constexpr int kNaps = 1000;
   constexpr int kNapsWithoutProgress = 200;
   const timespec nap = {0, 1000000};
@@ -132,7 +132,9 @@ void wait_for_outstanding() {
     idle = now < left ? 0 : idle;
     left = now;
   }
-  lost(GPUPROF_LOSS_UNFINISHED, left);
+  if (last) {
+    lost(GPUPROF_LOSS_UNFINISHED, left);
+  }
 }
 
 void forget_outstanding() {

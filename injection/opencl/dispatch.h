@@ -14,8 +14,8 @@
 
 namespace gpuprof::injection::opencl {
 
-// The driver-side functions: those of the next layer or of the loader. Null if the loader lacks them. Written once,
-// before any hook runs.
+// The driver-side functions: those of the next layer or of the loader. Null if the loader lacks them. An entry is
+// written once, before its hook runs.
 extern cl_icd_dispatch target;  // NOLINT(bugprone-dynamic-static-initializers): zero until then
 
 #define GPUPROF_HOOK(table, entry, hook) \

@@ -77,6 +77,18 @@ void report_enqueue(const Pending& pending, const char* function, cl_int status,
 
 }  // namespace
 
+uint64_t volume(const size_t* region) {
+  return region == nullptr ? 0 : uint64_t{region[0]} * region[1] * region[2];
+}
+
+uint64_t image_bytes(cl_mem image, const size_t* region) {
+  size_t element = 0;
+  if (target.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof(element), &element, nullptr) != CL_SUCCESS) {
+    return 0;
+  }
+  return volume(region) * element;
+}
+
 Pending* begin(cl_command_queue handle, const Command& command) {
   const KeepErrno keep_errno;
   Queue queue = {};

@@ -18,6 +18,12 @@ struct Command {
   const char* name = nullptr;  // name of work that is not a kernel
 };
 
+// Returns the product of a region's three lengths: the bytes of a region of a buffer.
+uint64_t volume(const size_t* region);
+
+// Returns the bytes of a region of an image.
+uint64_t image_bytes(cl_mem image, const size_t* region);
+
 // Starts a command before the driver's call, and calls the launch probe. If this returns null, do not call end().
 Pending* begin(cl_command_queue queue, const Command& command);
 

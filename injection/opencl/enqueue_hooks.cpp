@@ -12,18 +12,6 @@
 namespace gpuprof::injection::opencl {
 namespace {
 
-uint64_t volume(const size_t* region) {
-  return region == nullptr ? 0 : uint64_t{region[0]} * region[1] * region[2];
-}
-
-uint64_t image_bytes(cl_mem image, const size_t* region) {
-  size_t element = 0;
-  if (target.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof(element), &element, nullptr) != CL_SUCCESS) {
-    return 0;
-  }
-  return volume(region) * element;
-}
-
 // Replaces the event among the parameters of an enqueue function: the only parameter of this type.
 inline cl_event* replaced(cl_event* /*event*/, cl_event* to) {
   return to;

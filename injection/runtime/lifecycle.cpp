@@ -37,6 +37,9 @@ struct KeptAddress {
 };
 constinit KeptAddress kept_address = {};
 
+// Number of launches whose stacks the recorder can name, because the process has waited for it.
+uint64_t launches_waited_for = 0;
+
 void keep_address(const Address& address) {
   snprintf(kept_address.socket, sizeof(kept_address.socket), "%s", address.socket);
   snprintf(kept_address.token, sizeof(kept_address.token), "%s", address.token);
@@ -98,6 +101,7 @@ bool connect_from(uint32_t phase) {
   keep_address(address);
   state.segment = connection.segment;
   state.source = connection.source;
+  launches_waited_for = 0;
   store_release(&state.segment->state, uint32_t{GPUPROF_STATE_ACTIVE});
   store_release(&state.phase, uint32_t{kOn});
   if (phase == kForked) {
@@ -133,14 +137,17 @@ void wait_for_recorder(const gpuprof_segment* segment) {
   }
 }
 
-// Returns whether stacks were taken, by BPF or in the process. If so, the recorder needs the process's mappings.
-bool has_stacks(const gpuprof_segment* segment) {
+// Returns whether stacks of this connection were taken since the last call, by BPF or in the process. If so, the
+// recorder needs the process's mappings.
+bool has_new_stacks(const gpuprof_segment* segment) {
   uint64_t launches = 0;
   for (const gpuprof_ring& ring : segment->rings) {
     launches += load_relaxed(&ring.launches);
   }
-  return launches > 0 && ((load_relaxed(&segment->control) & GPUPROF_CONTROL_LAUNCH_RECORDS) == 0 ||
-                          (segment->options.flags & GPUPROF_OPTION_STACKS) != 0);
+  const bool more = launches > launches_waited_for;
+  launches_waited_for = launches;
+  return more && ((load_relaxed(&segment->control) & GPUPROF_CONTROL_LAUNCH_RECORDS) == 0 ||
+                  (segment->options.flags & GPUPROF_OPTION_STACKS) != 0);
 }
 
 }  // namespace
@@ -234,10 +241,19 @@ void finish() {
   if (segment == nullptr) {
     return;
   }
-  const bool needed = has_stacks(segment) && !recorder_silent();
+  const bool needed = has_new_stacks(segment) && !recorder_silent();
   if (swap_if(&state.phase, kOn, kOff)) {
     store_release(&segment->state, uint32_t{GPUPROF_STATE_FINISHED});
     if (needed) {
+      wait_for_recorder(segment);
+    }
+  }
+}
+
+void finish_so_far() {
+  if (gpuprof_segment* segment = open_segment(); segment != nullptr) {
+    store_release(&segment->state, uint32_t{GPUPROF_STATE_FINISHED});
+    if (has_new_stacks(segment) && !recorder_silent()) {
       wait_for_recorder(segment);
     }
   }

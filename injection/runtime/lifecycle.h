@@ -41,6 +41,10 @@ void flush_served();
 // Closes the connection when the process ends normally. May wait some heartbeats for the recorder to read everything.
 void finish();
 
+// Reports the normal end as finish() does, but goes on recording, because exit handlers may still launch work. May be
+// called again.
+void finish_so_far();
+
 // Frees the shared memory after finish() or disable(), if the process continues.
 void leave_segment();
 

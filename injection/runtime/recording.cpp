@@ -44,23 +44,38 @@ void leave() {
   store_release(&current.taken, 0U);
 }
 
-void at_exit() {
+void end(bool last) {
   // Waiting is a cancellation point. If a thread is cancelled inside exit(), the program aborts.
   int cancel = 0;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
   const Vendor& vendor = *current.vendor;
   const bool ours = !in_fork() && getpid() == current.pid;
   if (ours || vendor.works_in_forked_child) {
-    stop_cpu_samples();
+    if (last) {
+      stop_cpu_samples();
+    }
     if (vendor.exiting != nullptr) {
-      vendor.exiting();
+      vendor.exiting(last);
     }
     if (vendor.flush != nullptr) {
       finish_service_thread();
+      finish();
+    } else {
+      finish_so_far();
     }
-    finish();
   }
   pthread_setcancelstate(cancel, nullptr);
+}
+
+void at_exit() {
+  end(current.vendor->flush != nullptr);
+}
+
+// Runs after all exit handlers and destructors of static objects. Some destructors of libraries may still follow.
+__attribute__((destructor)) void at_unload() {
+  if (current.exit_handled && current.vendor->flush == nullptr) {
+    end(true);
+  }
 }
 
 void in_child() {

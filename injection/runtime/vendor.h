@@ -14,8 +14,9 @@ struct Vendor {
   bool (*subscribe)(bool attached);
   // Runs in a forked child, inside fork(). May be null.
   void (*forked)();
-  // Runs when the process ends. May wait, with a limit. May be null.
-  void (*exiting)();
+  // Runs when the process ends. May wait, with a limit. May be null. Without a Flush, it runs twice, because recording
+  // goes on: exit handlers that run later may launch work.
+  void (*exiting)(bool last);
   bool works_in_forked_child;
 
   // Functions for an interface that buffers records, for which service_thread.h runs a thread. Null for other

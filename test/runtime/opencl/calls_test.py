@@ -107,12 +107,14 @@ class OpenClCalls(rig.RuntimeTest):
         profile, expected = self.record_calls()
         if "command_buffers" not in expected:
             self.skipTest("this OpenCL has no command buffers")
-        name = "[command buffer: [fill] x1, spin x3]_[G]"
-        found = collections.Counter()
-        for frames, value in self.folded("--weight", "count"):
-            if frames[-1].startswith("[command buffer"):
-                found[frames[-1], site_of(frames, ["run_command_buffers"])] += value
-        self.assertEqual(found, {(name, "run_command_buffers"): expected["command_buffers"]})
+        fills, copies = expected["buffer_fills"], expected["buffer_copies"]
+        name = f"[command buffer: [fill] x{fills}, [copy] x{copies}, spin x3]_[G]"
+        for weight, each in ("count", 1), ("bytes", expected["buffer_bytes"]):
+            found = collections.Counter()
+            for frames, value in self.folded("--weight", weight):
+                if frames[-1].startswith("[command buffer"):
+                    found[frames[-1], site_of(frames, ["run_command_buffers"])] += value
+            self.assertEqual(found, {(name, "run_command_buffers"): each * expected["command_buffers"]})
         notes = [text for key, text in profile.meta().items() if key.endswith("note.opencl.command_buffers")]
         self.assertEqual(len(notes), 1)
         self.assertIn("command buffer", self.gpuprof("report", "-i", self.profile_path))

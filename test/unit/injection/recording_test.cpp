@@ -83,7 +83,7 @@ injection::Vendor vendor(const injection::Vendor::Flush* flush) {
       .load = [] { note('L'); },
       .subscribe = subscribe,
       .forked = nullptr,
-      .exiting = [] { note('e'); },
+      .exiting = [](bool) { note('e'); },
       .works_in_forked_child = false,
       .flush = flush,
   };

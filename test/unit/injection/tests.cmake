@@ -3,15 +3,20 @@
 gpuprof_unit_test(injection LINK gpuprof_inject_runtime_checked gpuprof_base Threads::Threads)
 
 if(TARGET gpuprof_inject_opencl AND TARGET example_opencl)
-  foreach(program opencl_semantics opencl_threads opencl_calls)
+  foreach(program opencl_semantics opencl_threads opencl_calls opencl_exit)
     add_executable(${program} ${CMAKE_CURRENT_SOURCE_DIR}/injection/opencl/${program}.cpp)
     target_include_directories(${program} SYSTEM PRIVATE ${GPUPROF_OPENCL_INCLUDE})
     target_link_libraries(${program} PRIVATE ${GPUPROF_OPENCL_LIBRARY} Threads::Threads)
   endforeach()
+  add_executable(opencl_loads ${CMAKE_CURRENT_SOURCE_DIR}/injection/opencl/opencl_loads.cpp)
+  target_include_directories(opencl_loads SYSTEM PRIVATE ${GPUPROF_OPENCL_INCLUDE})
+  target_link_libraries(opencl_loads PRIVATE ${CMAKE_DL_LIBS})
   add_library(opencl_extension_layer MODULE ${CMAKE_CURRENT_SOURCE_DIR}/injection/opencl/extension_layer.cpp)
   target_include_directories(opencl_extension_layer SYSTEM PRIVATE ${GPUPROF_OPENCL_INCLUDE})
   # Tail calls are off, so that each function has a frame on the stack.
-  target_compile_options(opencl_calls PRIVATE -O1 -g -fno-optimize-sibling-calls)
+  foreach(program opencl_calls opencl_exit)
+    target_compile_options(${program} PRIVATE -O1 -g -fno-optimize-sibling-calls)
+  endforeach()
   target_compile_definitions(unit_injection PRIVATE
     GPUPROF_TEST_EXTENSIONS="$<TARGET_FILE:opencl_extension_layer>"
     GPUPROF_TEST_LAYER="$<TARGET_FILE:gpuprof_inject_opencl>"

@@ -39,6 +39,15 @@ cl_int CL_API_CALL fill(cl_command_queue queue, void* to, const void* pattern, s
   return target.clEnqueueSVMMemFill(queue, to, pattern, pattern_bytes, bytes, waits, wait_list, event);
 }
 
+// Has the parameters of version 0.9.5 of cl_khr_command_buffer. Does nothing.
+cl_int CL_API_CALL add_fill(cl_command_buffer_khr /*buffer*/, cl_command_queue /*queue*/,
+                            const cl_properties* /*properties*/, void* /*memory*/, const void* /*pattern*/,
+                            size_t /*pattern_bytes*/, size_t /*bytes*/, cl_uint /*waits*/,
+                            const cl_sync_point_khr* /*wait_list*/, cl_sync_point_khr* /*point*/,
+                            cl_mutable_command_khr* /*handle*/) {
+  return CL_SUCCESS;
+}
+
 double run(int a, int b, int c, int d, int e, int f, int g, int h, double i) {
   return a + b + c + d + e + f + g + h + i;
 }
@@ -56,6 +65,7 @@ void* CL_API_CALL get_address(cl_platform_id platform, const char* name) {
                    {"clMemFreeINTEL", reinterpret_cast<void*>(release)},
                    {"clEnqueueMemcpyINTEL", reinterpret_cast<void*>(copy)},
                    {"clEnqueueMemFillINTEL", reinterpret_cast<void*>(fill)},
+                   {"clCommandSVMMemFillKHR", reinterpret_cast<void*>(add_fill)},
                    {"clRunTEST", reinterpret_cast<void*>(run)},
                    {"clEnqueueTEST", reinterpret_cast<void*>(run_other)}};
   for (const auto& known : functions) {

@@ -237,7 +237,14 @@ cl_mem make_buffer(const World& world, size_t bytes) {
   expect_free(kWhole);
 }
 
-[[gnu::noinline]] void allocate_image(const World& world) {
+size_t size_of(cl_mem memory) {
+  size_t bytes = 0;
+  check(clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof(bytes), &bytes, nullptr), "clGetMemObjectInfo");
+  return bytes;
+}
+
+// Returns null if the device has no images.
+[[gnu::noinline]] cl_mem make_image(const World& world, const char* site) {
   const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
   cl_image_desc description = {};
   description.image_type = CL_MEM_OBJECT_IMAGE2D;
@@ -246,13 +253,21 @@ cl_mem make_buffer(const World& world, size_t bytes) {
   cl_int status = CL_SUCCESS;
   cl_mem image = clCreateImage(world.context, CL_MEM_READ_WRITE, &format, &description, nullptr, &status);
   if (status != CL_SUCCESS) {
-    return;  // the device has no images
+    return nullptr;
   }
-  size_t bytes = 0;
-  check(clGetMemObjectInfo(image, CL_MEM_SIZE, sizeof(bytes), &bytes, nullptr), "clGetMemObjectInfo");
-  expect_alloc("allocate_image", bytes);
-  check(clReleaseMemObject(image), "clReleaseMemObject");
-  expect_free(bytes);
+  expect_alloc(site, size_of(image));
+  return image;
+}
+
+void free_image(cl_mem image) {
+  if (image != nullptr) {
+    expect_free(size_of(image));
+    check(clReleaseMemObject(image), "clReleaseMemObject");
+  }
+}
+
+[[gnu::noinline]] void allocate_image(const World& world) {
+  free_image(make_image(world, "allocate_image"));
 }
 
 template <typename Function>
@@ -261,13 +276,69 @@ Function extension(const World& world, const char* name) {
   return reinterpret_cast<Function>(function);
 }
 
-// Enqueues a command buffer with three kernels and a fill. A kernel outside of it shows how long one of them takes.
+void expect_command(const char* kind, long bytes) {
+  ++expected[std::string("buffer_") + kind];
+  expected["buffer_bytes"] += bytes;
+}
+
+// Adds fills and copies of known sizes to a command buffer.
+void add_copies(const World& world, cl_command_buffer_khr to) {
+  const auto fill = extension<clCommandFillBufferKHR_fn>(world, "clCommandFillBufferKHR");
+  const auto copy = extension<clCommandCopyBufferKHR_fn>(world, "clCommandCopyBufferKHR");
+  const auto copy_rect = extension<clCommandCopyBufferRectKHR_fn>(world, "clCommandCopyBufferRectKHR");
+  const cl_int zero = 0;
+  check(fill(to, nullptr, world.data, &zero, sizeof(zero), 0, kBytes, 0, nullptr, nullptr, nullptr), "fill");
+  expect_command("fills", kBytes);
+  check(copy(to, nullptr, world.data, world.data, 0, 2048, 1000, 0, nullptr, nullptr, nullptr), "copy");
+  expect_command("copies", 1000);
+  const size_t from[3] = {0, 0, 0};
+  const size_t behind[3] = {0, 0, 4};
+  const size_t region[3] = {16, 4, 2};
+  check(copy_rect(to, nullptr, world.data, world.data, from, behind, region, 128, 512, 128, 512, 0, nullptr, nullptr,
+                  nullptr),
+        "copy of a rectangle");
+  expect_command("copies", 16 * 4 * 2);
+  // extension_layer.cpp provides this function as version 0.9.5 of the extension has it: with properties.
+  using FillMemory =
+      cl_int(CL_API_CALL*)(cl_command_buffer_khr, cl_command_queue, const cl_properties*, void*, const void*, size_t,
+                           size_t, cl_uint, const cl_sync_point_khr*, cl_sync_point_khr*, cl_mutable_command_khr*);
+  const auto fill_memory = extension<FillMemory>(world, "clCommandSVMMemFillKHR");
+  if (fill_memory != nullptr) {
+    cl_int memory[8] = {};
+    check(fill_memory(to, nullptr, nullptr, memory, &zero, sizeof(zero), sizeof(memory), 0, nullptr, nullptr, nullptr),
+          "fill of memory");
+    expect_command("fills", sizeof(memory));
+  }
+}
+
+// Adds commands for an image of 32 x 16 elements with 4 bytes each.
+void add_image_copies(const World& world, cl_command_buffer_khr to, cl_mem image) {
+  const auto fill = extension<clCommandFillImageKHR_fn>(world, "clCommandFillImageKHR");
+  const auto to_buffer = extension<clCommandCopyImageToBufferKHR_fn>(world, "clCommandCopyImageToBufferKHR");
+  const auto to_image = extension<clCommandCopyBufferToImageKHR_fn>(world, "clCommandCopyBufferToImageKHR");
+  const auto copy = extension<clCommandCopyImageKHR_fn>(world, "clCommandCopyImageKHR");
+  const cl_uint color[4] = {};
+  const size_t origin[3] = {0, 0, 0};
+  const size_t aside[3] = {16, 8, 0};
+  const size_t all[3] = {32, 16, 1};
+  const size_t part[3] = {8, 4, 1};
+  check(fill(to, nullptr, image, color, origin, all, 0, nullptr, nullptr, nullptr), "fill of an image");
+  expect_command("fills", 32 * 16 * 4);
+  check(to_buffer(to, nullptr, image, world.data, origin, part, 0, 0, nullptr, nullptr, nullptr), "image to buffer");
+  check(to_image(to, nullptr, world.data, image, 0, origin, part, 0, nullptr, nullptr, nullptr), "buffer to image");
+  check(copy(to, nullptr, image, image, origin, aside, part, 0, nullptr, nullptr, nullptr), "image to image");
+  for (int i = 0; i < 3; ++i) {
+    expect_command("copies", 8 * 4 * 4);
+  }
+}
+
+// Enqueues a command buffer with three kernels, fills and copies. A kernel outside of it shows how long one of the
+// kernels takes.
 [[gnu::noinline]] void run_command_buffers(const World& world) {
   const auto create = extension<clCreateCommandBufferKHR_fn>(world, "clCreateCommandBufferKHR");
   const auto retain = extension<clRetainCommandBufferKHR_fn>(world, "clRetainCommandBufferKHR");
   const auto release = extension<clReleaseCommandBufferKHR_fn>(world, "clReleaseCommandBufferKHR");
   const auto kernel = extension<clCommandNDRangeKernelKHR_fn>(world, "clCommandNDRangeKernelKHR");
-  const auto fill = extension<clCommandFillBufferKHR_fn>(world, "clCommandFillBufferKHR");
   const auto finalize = extension<clFinalizeCommandBufferKHR_fn>(world, "clFinalizeCommandBufferKHR");
   const auto enqueue = extension<clEnqueueCommandBufferKHR_fn>(world, "clEnqueueCommandBufferKHR");
   if (create == nullptr || enqueue == nullptr) {
@@ -276,9 +347,12 @@ Function extension(const World& world, const char* name) {
   cl_int status = CL_SUCCESS;
   cl_command_buffer_khr buffer = create(1, &world.queue, nullptr, &status);
   check(status, "clCreateCommandBufferKHR");
-  const cl_int zero = 0;
   const size_t one = 1;
-  check(fill(buffer, nullptr, world.data, &zero, sizeof(zero), 0, kBytes, 0, nullptr, nullptr, nullptr), "fill");
+  cl_mem image = make_image(world, "run_command_buffers");
+  add_copies(world, buffer);
+  if (image != nullptr) {
+    add_image_copies(world, buffer, image);
+  }
   for (int i = 0; i < 3; ++i) {
     check(kernel(buffer, nullptr, nullptr, world.spin, 1, nullptr, &one, nullptr, 0, nullptr, nullptr, nullptr),
           "spin");
@@ -303,6 +377,7 @@ Function extension(const World& world, const char* name) {
     check(clFinish(world.queue), "clFinish");
   }
   check(release(buffer), "clReleaseCommandBufferKHR");
+  free_image(image);
 }
 
 // extension_layer.cpp provides the functions if OPENCL_LAYERS names it.

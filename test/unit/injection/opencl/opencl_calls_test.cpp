@@ -182,21 +182,25 @@ TEST_CASE("calls are recorded if the recorder requests them, and include their w
   }
 }
 
-TEST_CASE("an enqueue of a command buffer is one work item with the time of all commands in it") {
-  const Run run = run_calls(0);
+TEST_CASE("an enqueue of a command buffer is one work item with the time and bytes of all commands in it") {
+  const bool is_new = GENERATE(false, true);  // with a function of version 0.9.5 of the extension
+  const Run run =
+      is_new ? run_with_layer({GPUPROF_TEST_CALLS}, GPUPROF_TEST_EXTENSIONS ":" GPUPROF_TEST_LAYER) : run_calls(0);
+  REQUIRE(run.sources.size() == 1);
   const Source& source = run.sources[0];
   const Numbers expected = expectations(run.output);
   if (expected.count("command_buffers") == 0) {
     WARN("skipped: this OpenCL has no command buffers");
     return;
   }
-  const std::string name = "command buffer: [fill] x1, spin x3";
+  const std::string name = "command buffer: [fill] x" + std::to_string(expected.at("buffer_fills")) + ", [copy] x" +
+                           std::to_string(expected.at("buffer_copies")) + ", spin x3";
   long found = 0;
   for (const gpuprof_gpu_op& op : source.ops) {
     if (op.op == GPUPROF_OP_GRAPH) {
       ++found;
       CHECK(source.name_of(op) == name);
-      CHECK(op.bytes == 0);
+      CHECK(op.bytes == static_cast<uint64_t>(expected.at("buffer_bytes")));
       CHECK(op.start_ns >= op.queued_ns);
     }
   }
