@@ -50,7 +50,7 @@ find_program(GPUPROF_BPFTOOL NAMES bpftool PATHS /usr/sbin /usr/lib/linux-tools)
 find_path(GPUPROF_OPENCL_INCLUDE CL/cl_layer.h)
 find_library(GPUPROF_OPENCL_LIBRARY OpenCL)
 find_path(GPUPROF_CUDA_INCLUDE cuda.h
-  PATHS ${CUDAToolkit_ROOT} $ENV{CUDA_HOME} /usr/local/cuda PATH_SUFFIXES include targets/x86_64-linux/include)
+  PATHS ${CUDAToolkit_ROOT} $ENV{CUDA_HOME} /usr/local/cuda PATH_SUFFIXES include targets/x86_64-linux/include targets/sbsa-linux/include targets/aarch64-linux/include)
 find_path(GPUPROF_CUPTI_INCLUDE cupti.h
   PATHS ${GPUPROF_CUDA_INCLUDE} ${GPUPROF_CUDA_INCLUDE}/.. PATH_SUFFIXES . include extras/CUPTI/include)
 find_program(GPUPROF_NVCC nvcc PATHS /usr/local/cuda/bin)
