@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs packages, builds, demonstrates and tests gpuprof. Debian 12 and Ubuntu 24.04.
+# Installs packages, builds, demonstrates and tests gpuprof. Debian 12 and Ubuntu 24.04, on x86-64 and arm64.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -13,7 +13,9 @@ usage: ./setup.sh COMMAND
   test   install packages, build, run all tests
   deps   install all packages
   build  build only, without installing packages
+  cross  install what `cmake --preset release-aarch64` needs; arm64 packages go to GPUPROF_ROOT_AARCH64
 environment: GPUPROF_BUILD_DIR (default: build), GPUPROF_JOBS (default: all cores)
+  GPUPROF_ROOT_AARCH64 (default: ~/.cache/gpuprof/root-aarch64)
 TEXT
 }
 
@@ -25,16 +27,22 @@ die() {
 
 # A word is a package, or alternatives separated by '|': the first one that the distribution has is installed.
 # A leading '?' marks an optional package: without it, tests that need it are skipped with a reason.
-readonly BUILD_PACKAGES="
-  g++ clang cmake ninja-build pkg-config
+readonly BUILD_TOOLS="clang cmake ninja-build pkg-config"
+readonly BUILD_LIBRARIES="
   libbpf-dev libelf-dev libdw-dev zlib1g-dev liblzma-dev libbz2-dev libzstd-dev libiberty-dev libsqlite3-dev libre2-dev
   libfmt-dev libcli11-dev nlohmann-json3-dev opencl-c-headers|opencl-headers ocl-icd-opencl-dev ?libze-dev|level-zero-dev"
+readonly BUILD_PACKAGES="g++ $BUILD_TOOLS $BUILD_LIBRARIES"
 readonly DEMO_PACKAGES="pocl-opencl-icd"
 readonly TEST_PACKAGES="
   catch2 clang-format clang-tidy libclang-rt-dev|libclang-rt-18-dev|libclang-rt-14-dev
   python3 python3-numpy python3-jsonschema git ca-certificates procps util-linux
   ?python3-yaml ?make ?python3-pyopencl ?clpeak ?libdevel-nytprof-perl ?ccache ?binutils ?lld ?xz-utils ?libdebuginfod1|libdebuginfod1t64 ?python3-junitparser ?libxml2-utils ?golang-go ?sqlite3 ?libigc1|libigc2
   ?qemu-system-x86 ?busybox-static ?cpio ?pahole"
+
+readonly CROSS_TOOLS="$BUILD_TOOLS g++-aarch64-linux-gnu qemu-user-static"
+readonly CROSS_LIBRARIES="libstdc++-14-dev|libstdc++-13-dev|libstdc++-12-dev $BUILD_LIBRARIES catch2 $DEMO_PACKAGES
+  base-files base-passwd bash coreutils dash diffutils findutils gawk git grep libc-bin procps sed util-linux binutils xz-utils
+  python3 python3-numpy"
 
 known() { [[ $(apt-cache policy "$1" 2>/dev/null) == *"Candidate: "[0-9]* ]]; }
 
@@ -153,9 +161,17 @@ run_tests() {
   return "$status"
 }
 
+install_cross() {
+  install_packages "$CROSS_TOOLS"
+  local root=${GPUPROF_ROOT_AARCH64:-${XDG_CACHE_HOME:-$HOME/.cache}/gpuprof/root-aarch64}
+  say "unpacking arm64 packages in $root"
+  # shellcheck disable=SC2086  # a list of words
+  scripts/root-aarch64 "$root" $CROSS_LIBRARIES
+}
+
 main() {
   case ${1:-} in
-    demo | test | deps | build) ;;
+    demo | test | deps | build | cross) ;;
     -h | --help | help)
       usage
       return 0
@@ -176,6 +192,7 @@ main() {
     test) run_tests ;;
     deps) install_packages "$BUILD_PACKAGES" "$DEMO_PACKAGES" "$TEST_PACKAGES" "$(browser_packages)" ;;
     build) build ON ;;
+    cross) install_cross ;;
   esac
 }
 

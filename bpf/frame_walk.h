@@ -4,6 +4,7 @@
 #define GPUPROF_FRAME_WALK_H
 
 #include "launch_events.h"
+#include "wire/stack_arch.h"
 
 /* The state of a walk. It is in memory, not in registers, so that the verifier checks bpf_loop's callback only once. */
 struct walk {
@@ -80,7 +81,7 @@ static long walk_frame(__u32 index, struct walk_context* context) {
     return 1;
   }
   __u64 caller_frame = scratch->window[word];
-  __u64 return_address = scratch->window[word + 1];
+  __u64 return_address = GPUPROF_CODE_ADDRESS(scratch->window[word + 1]);
   if (return_address == 0) {
     return 1;
   }
@@ -95,7 +96,7 @@ static long walk_frame(__u32 index, struct walk_context* context) {
 /* Walks the user stack by frame pointers. bpf_get_stack() is not used: it would read user memory twice per frame,
  * and would not report a truncated stack. It would also omit the caller if the probe is at a function's entry
  * (`at_entry`): there the register still holds the caller's frame pointer, and the return address is on top of the
- * stack. `owner` makes the stack ids of process images differ. */
+ * stack, or in the link register. `owner` makes the stack ids of process images differ. */
 static void walk_frames(struct pt_regs* regs, struct scratch* scratch, __u64 owner, int at_entry) {
   struct walk* walk = &scratch->walk;
   walk->at = GPUPROF_FRAME_POINTER(regs);

@@ -328,8 +328,8 @@ static __always_inline int is_recorded(void) {
 static __always_inline void on_mapped(const __u64* ctx) {
   const struct file* file = (const struct file*)ctx[0];
   const struct vm_area_struct* area = (const struct vm_area_struct*)ctx[1];
-  struct object_key key = {file_number((__u64)BPF_CORE_READ(file, private_data), 0), BPF_CORE_READ(area, vm_pgoff)
-                                                                                         << PAGE_BITS};
+  struct object_key key = {file_number((__u64)BPF_CORE_READ(file, private_data), 0),
+                           (__u64)BPF_CORE_READ(area, vm_pgoff) << (config.page_shift & 31)};
   __u64* object = bpf_map_lookup_elem(&object_offsets, &key);
   if (object) {
     __u64 begin = BPF_CORE_READ(area, vm_start);

@@ -106,7 +106,7 @@ static long compare_file(struct task_struct* task, struct vm_area_struct* vma, s
     wanted->found = MAPPED_ANONYMOUS;
     return 0;
   }
-  __u64 offset = wanted->pc - vma->vm_start + ((__u64)vma->vm_pgoff << 12);
+  __u64 offset = wanted->pc - vma->vm_start + ((__u64)vma->vm_pgoff << (config.page_shift & 31));
   wanted->found = file->f_inode->i_ino == wanted->inode && offset == wanted->offset ? MAPPED_SAME : MAPPED_OTHER;
   return 0;
 }

@@ -84,18 +84,30 @@ static __always_inline __u64 rule_of(struct slot* slot, __u64 pc) {
   return rule;
 }
 
+/* Returns the CFA of a function whose sp is only known to be at least walk->sp; 0: unknown. If the function saves fp,
+ * fp points to where it did so. */
+static __always_inline __u64 cfa_by_saved_fp(const struct walk* walk, __u64 rule) {
+  int saved = GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_SP &&
+              GPUPROF_UNWIND_RULE_FP(rule) == GPUPROF_UNWIND_FP_AT_CFA && walk->fp >= walk->sp;
+  return saved ? walk->fp - GPUPROF_UNWIND_RULE_FP_OFFSET(rule) : 0;
+}
+
 /* Returns the CFA of the frame; 0: unknown. */
 static __always_inline __u64 cfa_of(struct slot* slot, __u64 rule) {
   struct walk* walk = &slot->walk;
   __u64 cfa = 0;
-  switch (GPUPROF_UNWIND_RULE_KIND(rule)) {
+  __u32 kind = GPUPROF_UNWIND_RULE_CFA(rule);
+  if (!GPUPROF_FP_GIVES_SP && walk->least_sp && kind != GPUPROF_UNWIND_FP && kind != GPUPROF_UNWIND_DEREF_FP) {
+    return cfa_by_saved_fp(walk, rule);
+  }
+  switch (kind) {
     case GPUPROF_UNWIND_SP:
       return walk->sp + GPUPROF_UNWIND_RULE_CFA_OFFSET(rule);
     case GPUPROF_UNWIND_FP:
       return walk->fp + GPUPROF_UNWIND_RULE_CFA_OFFSET(rule);
     case GPUPROF_UNWIND_DEREF_SP:
     case GPUPROF_UNWIND_DEREF_FP: {
-      __u64 from = GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_DEREF_SP ? walk->sp : walk->fp;
+      __u64 from = kind == GPUPROF_UNWIND_DEREF_SP ? walk->sp : walk->fp;
       return read_stack(slot, from + GPUPROF_UNWIND_RULE_CFA_OFFSET(rule), &cfa) == 0 ? cfa : 0;
     }
     case GPUPROF_UNWIND_PLT:
@@ -112,35 +124,50 @@ static __always_inline long step_over_signal(struct slot* slot) {
   __u64 pc = 0;
   __u64 sp = 0;
   __u64 fp = 0;
-  if (walk->switches++ >= MAX_SWITCHES || read_stack(slot, at + GPUPROF_SIGNAL_FP, &fp) != 0 ||
-      read_stack(slot, at + GPUPROF_SIGNAL_SP, &sp) != 0 || read_stack(slot, at + GPUPROF_SIGNAL_PC, &pc) != 0) {
+  __u64 link = 0;
+  if (!GPUPROF_FP_GIVES_SP && walk->least_sp) { /* the address of the kernel's frame is unknown */
+    return STEP_FAILED;
+  }
+  if (walk->switches++ >= MAX_SWITCHES ||
+      (GPUPROF_HAS_LINK_REGISTER && read_stack(slot, at + GPUPROF_SIGNAL_LINK, &link) != 0) ||
+      read_stack(slot, at + GPUPROF_SIGNAL_FP, &fp) != 0 || read_stack(slot, at + GPUPROF_SIGNAL_SP, &sp) != 0 ||
+      read_stack(slot, at + GPUPROF_SIGNAL_PC, &pc) != 0) {
     return STEP_FAILED;
   }
   walk->pc = pc;
   walk->sp = sp;
   walk->fp = fp;
+  walk->link = link;
   walk->stack_begin = sp;
   walk->exact = 1;
   return pc == 0 ? STEP_COMPLETE : STEP_ON;
 }
 
-/* Steps to the caller of a frame with a known CFA. The caller's frame must have a higher address, unless the
- * function runs its callees on another stack. Such a function keeps the old stack pointer in fp. */
+/* Steps to the caller of a frame with a known CFA. The caller's frame must have a higher address. There are two
+ * exceptions. A function without a stack frame has its return address in the link register. A function may run its
+ * callees on another stack, and keep the old stack pointer in fp. */
 static __always_inline long step_to_caller(struct slot* slot, __u64 rule, __u64 cfa) {
   struct walk* walk = &slot->walk;
   __u64 pc = 0;
   __u64 fp = walk->fp;
-  __u32 kind = GPUPROF_UNWIND_RULE_KIND(rule);
-  if (cfa <= walk->sp) {
+  __u32 kind = GPUPROF_UNWIND_RULE_CFA(rule);
+  int in_link = gpuprof_rule_in_link(rule);
+  if (cfa < walk->sp || (cfa == walk->sp && !in_link)) {
     if (kind == GPUPROF_UNWIND_SP || kind == GPUPROF_UNWIND_PLT || walk->switches++ >= MAX_SWITCHES) {
       return STEP_FAILED;
     }
     walk->stack_begin = cfa;
   }
-  if (read_stack(slot, cfa + GPUPROF_RETURN_ADDRESS_OFFSET, &pc) != 0) {
+  if (in_link) {
+    pc = walk->link;
+    if (!pc) { /* unknown */
+      return STEP_FAILED;
+    }
+  } else if (read_stack(slot, gpuprof_return_slot(rule, cfa), &pc) != 0) {
     return STEP_FAILED;
   }
-  if (GPUPROF_UNWIND_RULE_FP(rule) != GPUPROF_UNWIND_FP_SAME) {
+  pc = GPUPROF_CODE_ADDRESS(pc);
+  if (gpuprof_rule_saves_fp(rule)) {
     __u64 from = GPUPROF_UNWIND_RULE_FP(rule) == GPUPROF_UNWIND_FP_AT_CFA ? cfa : fp;
     if (read_stack(slot, from + GPUPROF_UNWIND_RULE_FP_OFFSET(rule), &fp) != 0) {
       return STEP_FAILED;
@@ -149,6 +176,7 @@ static __always_inline long step_to_caller(struct slot* slot, __u64 rule, __u64 
   walk->pc = pc;
   walk->sp = cfa;
   walk->fp = fp;
+  walk->link = 0;
   walk->exact = 0;
   return pc == 0 ? STEP_COMPLETE : STEP_ON;
 }

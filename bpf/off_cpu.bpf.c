@@ -189,7 +189,8 @@ static __always_inline __u64 python_of(struct python_search* last, const struct 
   if (!threads->interpreter) {
     return 0;
   }
-  if (last->state && ident_of(threads, last->state) == GPUPROF_THREAD_POINTER(bpf_get_current_task_btf())) {
+  if (last->state &&
+      GPUPROF_IS_PTHREAD(ident_of(threads, last->state), GPUPROF_THREAD_POINTER(bpf_get_current_task_btf()))) {
     return last->state;
   }
   __u64 now = bpf_ktime_get_ns();
@@ -233,7 +234,7 @@ static __always_inline int wakes_futex(const struct off_cpu* off) {
   int number = GPUPROF_SYSTEM_CALL(regs);
   /* The end of a thread wakes who joins it. The C library keeps that futex near the thread pointer. */
   if (number == GPUPROF_SYS_EXIT) {
-    return off->futex - GPUPROF_THREAD_POINTER(task) < PAGE_BYTES;
+    return GPUPROF_IN_PTHREAD(off->futex, GPUPROF_THREAD_POINTER(task));
   }
   __u32 operation = (__u32)GPUPROF_ARG2(regs) & FUTEX_OPERATION;
   return number == GPUPROF_SYS_FUTEX && operation < 32 && (1U << operation & FUTEX_WAKES) &&

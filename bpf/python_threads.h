@@ -1,7 +1,7 @@
 /* Finds the PyThreadState of the current thread without the process's help. Searches the main interpreter's list of
- * threads for the thread pointer, which is the value of pthread_self(). Another thread may hold the GIL and change the
- * list during the search. So the values read are only compared, and every read may fail. Include after mappings.h and
- * <bpf/bpf_core_read.h>. */
+ * threads for the value of pthread_self(), which follows from the thread pointer. Another thread may hold the GIL and
+ * change the list during the search. So the values read are only compared, and every read may fail. Include after
+ * mappings.h and <bpf/bpf_core_read.h>. */
 #ifndef GPUPROF_PYTHON_THREADS_H
 #define GPUPROF_PYTHON_THREADS_H
 
@@ -28,7 +28,7 @@ static long compare_thread(__u32 index, struct thread_search* search) {
     search->failed = 1;
     return 1;
   }
-  if (ident == search->wanted) {
+  if (GPUPROF_IS_PTHREAD(ident, search->wanted)) {
     return 1;
   }
   if (read_user(&next, sizeof(next), search->state + search->next) != 0) {

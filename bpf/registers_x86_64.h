@@ -1,4 +1,4 @@
-/* The registers at a probe on x86-64. Another processor needs a similar file. Included by vmlinux_min.h. */
+/* The registers at a probe on x86-64. Included by registers_arch.h. */
 #ifndef GPUPROF_REGISTERS_X86_64_H
 #define GPUPROF_REGISTERS_X86_64_H
 
@@ -12,6 +12,7 @@ struct pt_regs {
 #define GPUPROF_ARG5(ctx) ((ctx)->r8)
 #define GPUPROF_INSTRUCTION_POINTER(ctx) ((ctx)->ip)
 #define GPUPROF_FRAME_POINTER(ctx) ((ctx)->bp)
+#define GPUPROF_LINK_REGISTER(ctx) 0 /* there is none */
 #define GPUPROF_STACK_POINTER(ctx) ((ctx)->sp)
 /* The number of the system call. -1: the thread entered the kernel by a fault or an interrupt. */
 #define GPUPROF_SYSTEM_CALL(ctx) ((int)(ctx)->orig_ax)
@@ -28,5 +29,9 @@ struct task_struct___x86 {
   struct thread_struct thread;
 } __attribute__((preserve_access_index));
 #define GPUPROF_THREAD_POINTER(task) BPF_CORE_READ((struct task_struct___x86*)(task), thread.fsbase)
+/* pthread_self() is the thread pointer: the address of glibc's struct pthread. */
+#define GPUPROF_IS_PTHREAD(address, thread_pointer) ((address) == (thread_pointer))
+/* Returns whether the address is in the struct pthread. */
+#define GPUPROF_IN_PTHREAD(address, thread_pointer) ((address) - (thread_pointer) < 4096)
 
 #endif

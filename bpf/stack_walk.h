@@ -63,6 +63,7 @@ static __always_inline long add_frame(struct slot* slot, __u64 word, __u64 rule,
     return 1;
   }
   long result = cfa ? step_to_caller(slot, rule, cfa) : STEP_FAILED;
+  slot->walk.least_sp = guessed && !GPUPROF_FP_GIVES_SP;
   if (guessed && result == STEP_COMPLETE) {
     result = STEP_FAILED; /* The end of the stack may be wrong, because the guess treated fp as a frame pointer. */
   }
@@ -136,6 +137,7 @@ static __always_inline void walk_stack(struct pt_regs* ctx, struct slot* slot, c
   walk->pc = GPUPROF_INSTRUCTION_POINTER(ctx);
   walk->sp = GPUPROF_STACK_POINTER(ctx);
   walk->fp = GPUPROF_FRAME_POINTER(ctx);
+  walk->link = GPUPROF_LINK_REGISTER(ctx);
   /* The stack id includes the process image, because the kernel reuses pids and addresses. */
   walk->id = mix(mix(0x6770757072666cull, from->owner), slot->process.image);
   walk->stack_begin = walk->sp;

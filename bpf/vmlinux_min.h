@@ -110,10 +110,6 @@ struct bpf_pidns_info {
   __u32 tgid;
 };
 
-#if defined(__x86_64__)
-#include "registers_x86_64.h"
-#else
-#error "another processor needs a file like registers_x86_64.h"
-#endif
+#include "registers_arch.h"
 
 #endif

@@ -16,6 +16,7 @@ struct walk {
   __u64 pc;
   __u64 sp;
   __u64 fp;
+  __u64 link;         /* the link register; 0: unknown, or the processor has none */
   __u64 stack_begin;  /* value of sp at which the walk entered this stack */
   __u64 id;           /* hash of the words so far */
   __u64 window_begin; /* The window holds the stack memory [begin, end). */
@@ -36,7 +37,7 @@ struct walk {
   __u32 outdated;  /* 1: the mappings were read before the last unload, so the walk checks each mapping that it uses */
   __u32 astray;    /* 1: the file at pc differs from the file in the recorder's mappings */
   __u32 surprised; /* 1: the recorder should read the mappings again */
-  __u32 pad;
+  __u32 least_sp;  /* 1: sp is only known to be at least walk->sp */
 };
 
 struct slot {

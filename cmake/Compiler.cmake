@@ -11,6 +11,10 @@ target_compile_options(gpuprof_compiler INTERFACE $<$<CONFIG:RelWithDebInfo>:-g1
 # At -O3, gcc 12 wrongly warns of overlapping copies in `"text" + std::string` (gcc bug 105329, fixed in 13).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(gpuprof_compiler INTERFACE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-Wno-restrict>)
+  if(GPUPROF_PROCESSOR STREQUAL aarch64)
+    # For aarch64, it also wrongly warns that fmt writes before its buffer of digits.
+    target_compile_options(gpuprof_compiler INTERFACE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-Wno-array-bounds>)
+  endif()
 endif()
 # A release does not contain the path of its build folder, so that builds in different folders have the same bytes.
 set(GPUPROF_PREFIX_MAP -ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -ffile-prefix-map=${PROJECT_BINARY_DIR}/=)

@@ -50,9 +50,12 @@ find_program(GPUPROF_BPFTOOL NAMES bpftool PATHS /usr/sbin /usr/lib/linux-tools)
 find_path(GPUPROF_OPENCL_INCLUDE CL/cl_layer.h)
 find_library(GPUPROF_OPENCL_LIBRARY OpenCL)
 find_path(GPUPROF_CUDA_INCLUDE cuda.h
-  PATHS ${CUDAToolkit_ROOT} $ENV{CUDA_HOME} /usr/local/cuda PATH_SUFFIXES include targets/x86_64-linux/include)
+  PATHS ${CUDAToolkit_ROOT} $ENV{CUDA_HOME} /usr/local/cuda PATH_SUFFIXES include targets/x86_64-linux/include targets/sbsa-linux/include targets/aarch64-linux/include
+  NO_CMAKE_FIND_ROOT_PATH)  # a cross build uses the headers of this machine, which do not depend on the processor
 find_path(GPUPROF_CUPTI_INCLUDE cupti.h
-  PATHS ${GPUPROF_CUDA_INCLUDE} ${GPUPROF_CUDA_INCLUDE}/.. PATH_SUFFIXES . include extras/CUPTI/include)
-find_program(GPUPROF_NVCC nvcc PATHS /usr/local/cuda/bin)
+  PATHS ${GPUPROF_CUDA_INCLUDE} ${GPUPROF_CUDA_INCLUDE}/.. PATH_SUFFIXES . include extras/CUPTI/include NO_CMAKE_FIND_ROOT_PATH)
+if(NOT CMAKE_CROSSCOMPILING)  # nvcc compiles for this machine's processor
+  find_program(GPUPROF_NVCC nvcc PATHS /usr/local/cuda/bin)
+endif()
 find_path(GPUPROF_LEVEL_ZERO_INCLUDE level_zero/ze_api.h)
 find_library(GPUPROF_LEVEL_ZERO_LIBRARY ze_loader)  # only for the tests

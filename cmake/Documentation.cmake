@@ -1,4 +1,4 @@
-# cmake -DGPUPROF=FILE -DOUTPUT=FOLDER -P Documentation.cmake writes gpuprof's manual pages and shell completions into
+# cmake -DGPUPROF=COMMAND -DOUTPUT=FOLDER -P Documentation.cmake writes gpuprof's manual pages and shell completions into
 # FOLDER/share, where man and the shells expect them. gpuprof prints them.
 function(write_output file)
   execute_process(COMMAND ${GPUPROF} ${ARGN} OUTPUT_VARIABLE text RESULT_VARIABLE status)

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <ctime>
 
+#include "base/cpu_arch.h"
+
 namespace gpuprof::injection {
 
 template <typename T>
@@ -36,14 +38,6 @@ T add_relaxed(T* target, T value) {
 
 inline bool swap_if(uint32_t* target, uint32_t expected, uint32_t desired) {
   return __atomic_compare_exchange_n(target, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-}
-
-inline void cpu_pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#else
-#error "cpu_pause() needs an instruction for this processor"
-#endif
 }
 
 // try_lock_bounded() gives up after this time. The limit is a time, because one yield may take a whole time slice.

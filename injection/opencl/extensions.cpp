@@ -7,7 +7,7 @@
 #include "ipc/emit.h"
 #include "runtime/lifecycle.h"
 
-// unknown_calls_x86_64.S
+// unknown_calls_x86_64.S, unknown_calls_aarch64.S
 extern "C" {
 constexpr uint32_t kStubs = 64;
 constexpr size_t kStubBytes = 32;
@@ -118,9 +118,9 @@ void report_unknown_calls(bool recording) {
       store_relaxed(&function.noted_to, source());
       char key[96];
       char text[160];
-      snprintf(key, sizeof(key), "note.opencl.%s", function.function);
+      snprintf(key, sizeof(key), "note.opencl.%.63s", function.function);
       snprintf(text, sizeof(text),
-               "the target calls the OpenCL extension function %s, whose work gpuprof does not record",
+               "the target calls the OpenCL extension function %.63s, whose work gpuprof does not record",
                function.function);
       meta(key, text);
     }

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/atomics.h"
+#include "base/cpu_arch.h"
 #include "base/keep_errno.h"
 #include "base/map_once.h"
 #include "base/safe_read.h"
@@ -33,11 +34,11 @@ using FindObject = int (*)(void*, FoundObject*);
 FindObject find_object = nullptr;
 
 // glibc keeps the number of files that it has ever loaded, and the number of files that are loaded, in _rtld_global.
-// From 2.35 on, they are at these offsets on 64-bit processors. Each module scan checks this by dl_iterate_phdr(),
+// From 2.35 on, they are at these offsets. Each module scan checks this by dl_iterate_phdr(),
 // which returns the same numbers. Unlike it, a launch can read them without a lock.
-constexpr uint64_t kLoadedOffset = 8;   // _dl_ns[0]._ns_nloaded
-constexpr uint64_t kAddsOffset = 2688;  // _dl_load_adds
-const char* loader_numbers = nullptr;   // _rtld_global, if its numbers are right
+constexpr uint64_t kLoadedOffset = 8;  // _dl_ns[0]._ns_nloaded
+constexpr uint64_t kAddsOffset = kLoaderAddsOffset;
+const char* loader_numbers = nullptr;  // _rtld_global, if its numbers are right
 uint32_t list_only = 0;
 
 // If glibc has no _dl_find_object(), this table holds the modules of the last module scan. `version` is odd during a
@@ -389,7 +390,7 @@ uint64_t content_of(const Module& module, uint64_t fingerprint) {
 }
 
 bool describe_module(const Module& module, const ModuleParts& parts, gpuprof_module* record, char* path) {
-  constexpr uint64_t kPage = 4096;
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   const auto* map = reinterpret_cast<const link_map*>(module.identity);
   const char* name = nullptr;
   uint64_t bias = 0;
@@ -408,9 +409,9 @@ bool describe_module(const Module& module, const ModuleParts& parts, gpuprof_mod
     }
     read_marks(parts, segment, begin, record);
     if ((segment.p_flags & PF_X) != 0 && record->end == 0) {
-      record->start = begin & ~(kPage - 1);
-      record->end = (begin + segment.p_filesz + kPage - 1) & ~(kPage - 1);
-      record->offset = segment.p_offset & ~(kPage - 1);
+      record->start = begin & ~(page - 1);
+      record->end = (begin + segment.p_filesz + page - 1) & ~(page - 1);
+      record->offset = segment.p_offset & ~(page - 1);
     }
   }
   record->path_bytes = record->end == 0 ? 0 : read_mapped_path(record->start, record->end, path);

@@ -28,24 +28,55 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) inline uint64_t w
   return *reinterpret_cast<const volatile uint64_t*>(address);
 }
 
-constexpr uint64_t return_address_at(uint64_t cfa) {
-  return cfa + static_cast<uint64_t>(int64_t{GPUPROF_RETURN_ADDRESS_OFFSET});
-}
-
 struct Registers {
   uint64_t pc;
   uint64_t sp;
   uint64_t fp;
 };
 
+inline uint64_t code_at(uint64_t address) {
+  return GPUPROF_CODE_ADDRESS(word_at(address));
+}
+
+// Returns the address of the caller's saved fp; 0: it is still in the register. `place`: see NativeFrame.
+constexpr uint64_t fp_slot(uint64_t place) {
+  return GPUPROF_HAS_LINK_REGISTER && (place & NativeFrame::kFpNotSaved) != 0 ? 0 : place & kPlaceMask;
+}
+
+// Returns the address of the return address of a plain frame that ends at `cfa`.
+inline uint64_t pc_slot(uint64_t place, uint64_t cfa) {
+  if (GPUPROF_HAS_LINK_REGISTER) {
+    return (place & kPlaceMask) + ((place & NativeFrame::kFpNotSaved) != 0 ? 0 : sizeof(uint64_t));
+  }
+  return gpuprof_return_slot(GPUPROF_RULE_AT_ENTRY, cfa);
+}
+
+// Returns the registers in the caller of a plain frame that ends at `cfa`.
+inline Registers caller_of(uint64_t place, uint64_t cfa, uint64_t fp) {
+  const uint64_t slot = fp_slot(place);
+  return {code_at(pc_slot(place, cfa)), cfa, slot != 0 ? word_at(slot) : fp};
+}
+
+// Where a walk begins.
+struct Start {
+  Registers registers;
+  uint64_t link;        // the link register; 0: unknown, or the processor has none
+  bool return_address;  // see Walker::return_address_
+};
+
 // One walk. A return address may be the first byte of the next function. So the rule of a caller is looked up at pc -
 // 1.
 class Walker {
  public:
-  Walker(NativeWalk* walk, const Registers& start, bool cached, bool return_address)
-      : walk_(*walk), memory_(*walk->memory), regs_(start), cached_(cached), return_address_(return_address) {
-    if (within(walk->own, start.sp)) {
-      own_ = {start.sp, walk->own.high};
+  Walker(NativeWalk* walk, const Start& start, bool cached)
+      : walk_(*walk),
+        memory_(*walk->memory),
+        regs_(start.registers),
+        link_(start.link),
+        cached_(cached),
+        return_address_(start.return_address) {
+    if (within(walk->own, regs_.sp)) {
+      own_ = {regs_.sp, walk->own.high};
     }
   }
 
@@ -70,7 +101,8 @@ class Walker {
   Step step_without_rule(uint64_t rule, uint64_t* cfa);
   bool find_cfa(uint64_t rule, uint64_t* cfa);
   bool find_caller_fp(uint64_t rule, uint64_t cfa, uint64_t* fp);
-  Step go_to(uint64_t cfa, uint64_t fp, bool may_switch);
+  bool find_cfa_by_saved_fp(uint64_t rule, uint64_t* cfa);
+  Step go_to(uint64_t slot, uint64_t cfa, uint64_t fp, bool may_switch);
   bool read(uint64_t address, uint64_t* value);
   bool may_switch() { return switches_++ < kMaxSwitches; }
   void enter_stack();
@@ -81,6 +113,7 @@ class Walker {
   Registers regs_;
   // Used part of the thread's own stack; memory below it is not read, because it may be unmapped.
   StackRange own_ = {0, 0};
+  uint64_t link_;  // the link register; 0: unknown
   bool cached_;
   bool by_frame_pointer_ = false;  // pc was found through the fp register, which need not be a frame pointer
   bool return_address_;            // true: pc is a return address; false: a signal has interrupted the code at pc
@@ -116,9 +149,21 @@ bool Walker::read(uint64_t address, uint64_t* value) {
   return true;
 }
 
+// Finds the CFA of a function that was reached through the fp register. On some processors sp is then only known to be
+// at least regs_.sp. If the function saves fp, fp points to where it did so.
+bool Walker::find_cfa_by_saved_fp(uint64_t rule, uint64_t* cfa) {
+  *cfa = regs_.fp - static_cast<uint64_t>(GPUPROF_UNWIND_RULE_FP_OFFSET(rule));
+  return GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_SP &&
+         GPUPROF_UNWIND_RULE_FP(rule) == GPUPROF_UNWIND_FP_AT_CFA && regs_.fp >= regs_.sp;
+}
+
 bool Walker::find_cfa(uint64_t rule, uint64_t* cfa) {
   const auto offset = static_cast<uint64_t>(GPUPROF_UNWIND_RULE_CFA_OFFSET(rule));
-  switch (GPUPROF_UNWIND_RULE_KIND(rule)) {
+  const uint32_t kind = GPUPROF_UNWIND_RULE_CFA(rule);
+  if (GPUPROF_FP_GIVES_SP == 0 && by_frame_pointer_ && kind != GPUPROF_UNWIND_FP && kind != GPUPROF_UNWIND_DEREF_FP) {
+    return find_cfa_by_saved_fp(rule, cfa);
+  }
+  switch (kind) {
     case GPUPROF_UNWIND_SP:
       *cfa = regs_.sp + offset;
       return true;
@@ -140,13 +185,13 @@ bool Walker::find_cfa(uint64_t rule, uint64_t* cfa) {
 bool Walker::find_caller_fp(uint64_t rule, uint64_t cfa, uint64_t* fp) {
   const auto offset = static_cast<uint64_t>(GPUPROF_UNWIND_RULE_FP_OFFSET(rule));
   switch (GPUPROF_UNWIND_RULE_FP(rule)) {
-    case GPUPROF_UNWIND_FP_SAME:
-      *fp = regs_.fp;
-      return true;
     case GPUPROF_UNWIND_FP_AT_CFA:
       return read(cfa + offset, fp);
-    default:
+    case GPUPROF_UNWIND_FP_AT_FP:
       return read(regs_.fp + offset, fp);
+    default:
+      *fp = regs_.fp;
+      return true;
   }
 }
 
@@ -158,35 +203,43 @@ void Walker::enter_stack() {
   }
 }
 
-// Goes to the caller, whose sp is `cfa`. `cfa` must be higher than the current sp. There is one exception: a function
-// may run its callee on another stack, and restore its own stack through fp.
-Step Walker::go_to(uint64_t cfa, uint64_t fp, bool may_switch_stacks) {
-  uint64_t pc = 0;
+// Goes to the caller, whose sp is `cfa`. `slot` is the address of the return address; 0: it is in the link register.
+// `cfa` must be higher than the current sp. There are two exceptions: a function without a stack frame has its return
+// address in the link register, and a function may run its callee on another stack, and restore its own through fp.
+Step Walker::go_to(uint64_t slot, uint64_t cfa, uint64_t fp, bool may_switch_stacks) {
+  uint64_t pc = link_;
   const bool own = within(own_, regs_.sp);
-  const bool outwards = cfa > regs_.sp && (!own || cfa <= own_.high);
+  const bool outwards = (cfa > regs_.sp || (slot == 0 && cfa == regs_.sp)) && (!own || cfa <= own_.high);
   if (!outwards && !(may_switch_stacks && may_switch())) {
     return Step::astray;
   }
-  if (cfa % sizeof(uint64_t) != 0 || !read(return_address_at(cfa), &pc)) {
+  if (cfa % sizeof(uint64_t) != 0 || (slot == 0 ? link_ == 0 : !read(slot, &pc))) {
     return Step::astray;
   }
-  regs_ = {pc, cfa, fp};
+  regs_ = {GPUPROF_CODE_ADDRESS(pc), cfa, fp};
+  link_ = 0;
   return_address_ = true;
   by_frame_pointer_ = false;
   enter_stack();
-  return pc == 0 ? Step::whole : Step::on;
+  return regs_.pc == 0 ? Step::whole : Step::on;
 }
 
 // Goes to the function that a signal handler has interrupted. Linux has pushed all its registers onto the handler's
 // stack.
 Step Walker::step_signal(uint64_t* cfa) {
   Registers interrupted = {};
+  uint64_t link = 0;
+  if (GPUPROF_FP_GIVES_SP == 0 && by_frame_pointer_) {
+    return Step::astray;  // the address of the kernel's frame is unknown
+  }
   if (!read(regs_.sp + GPUPROF_SIGNAL_PC, &interrupted.pc) || !read(regs_.sp + GPUPROF_SIGNAL_SP, &interrupted.sp) ||
-      !read(regs_.sp + GPUPROF_SIGNAL_FP, &interrupted.fp) || !may_switch()) {
+      !read(regs_.sp + GPUPROF_SIGNAL_FP, &interrupted.fp) ||
+      (GPUPROF_HAS_LINK_REGISTER && !read(regs_.sp + GPUPROF_SIGNAL_LINK, &link)) || !may_switch()) {
     return Step::astray;
   }
   walk_.in_signal = 1;
   regs_ = interrupted;
+  link_ = link;
   return_address_ = false;
   by_frame_pointer_ = false;
   enter_stack();
@@ -207,7 +260,7 @@ Step Walker::step_without_rule(uint64_t rule, uint64_t* cfa) {
     return Step::astray;
   }
   *cfa = fp + GPUPROF_CFA_OF_FRAME_POINTER;
-  const Step result = go_to(*cfa, caller_fp, false);
+  const Step result = go_to(fp + sizeof(uint64_t), *cfa, caller_fp, false);
   by_frame_pointer_ = true;
   return result == Step::whole ? Step::astray : result;
 }
@@ -230,7 +283,9 @@ Step Walker::step(uint64_t rule, uint64_t* cfa) {
     return Step::astray;
   }
   *cfa = end;
-  return go_to(end, fp, kind != GPUPROF_UNWIND_SP && kind != GPUPROF_UNWIND_PLT);
+  const uint32_t base = GPUPROF_UNWIND_RULE_CFA(rule);
+  return go_to(gpuprof_rule_in_link(rule) != 0 ? 0 : gpuprof_return_slot(rule, end), end, fp,
+               base != GPUPROF_UNWIND_SP && base != GPUPROF_UNWIND_PLT);
 }
 
 // Compares the words from which frames[from] and its callers were found with the stack. Returns the outermost frame
@@ -240,11 +295,11 @@ uint32_t Walker::find_change(const NativeStack& last, uint32_t from) {
   for (uint32_t i = from; i > outermost; --i) {
     const NativeFrame& frame = last.frames[i];
     const NativeFrame& caller = last.frames[i - 1];
-    const uint64_t pc_slot = return_address_at(caller.sp);
-    const uint64_t fp_slot = frame.place & kPlaceMask;
-    const bool saved = fp_slot != 0;
-    if (((word_at(pc_slot) ^ caller.word) | (word_at(saved ? fp_slot : pc_slot) ^ (saved ? caller.fp : caller.word))) !=
-        0) {
+    const uint64_t pc_at = pc_slot(frame.place, caller.sp);
+    const uint64_t fp_at = fp_slot(frame.place);
+    const bool saved = fp_at != 0;
+    const uint64_t pc = code_at(pc_at);
+    if (((pc ^ caller.word) | ((saved ? word_at(fp_at) : pc) ^ (saved ? caller.fp : caller.word))) != 0) {
       return i;
     }
   }
@@ -288,9 +343,7 @@ bool Walker::take_over(const NativeStack& last, uint32_t from) {
   }
   count_ += taken;
   const NativeFrame& frame = last.frames[from - taken + 1];
-  const uint64_t cfa = last.frames[from - taken].sp;
-  const uint64_t slot = frame.place & kPlaceMask;
-  regs_ = {word_at(return_address_at(cfa)), cfa, slot != 0 ? word_at(slot) : frame.fp};
+  regs_ = caller_of(frame.place, last.frames[from - taken].sp, frame.fp);
   same_ = from - taken;
   guess_ = same_;
   return true;
@@ -337,19 +390,20 @@ inline bool Walker::follow_rule(const Registers& regs, uint64_t* place, uint64_t
   const uint32_t fp_kind = GPUPROF_UNWIND_RULE_FP(rule);
   const uint64_t base = kind == GPUPROF_UNWIND_FP ? regs.fp : regs.sp;
   *cfa = base + static_cast<uint64_t>(GPUPROF_UNWIND_RULE_CFA_OFFSET(rule));
-  if (kind - GPUPROF_UNWIND_SP > GPUPROF_UNWIND_FP - GPUPROF_UNWIND_SP || fp_kind > GPUPROF_UNWIND_FP_AT_CFA ||
+  if (kind - GPUPROF_UNWIND_SP > GPUPROF_UNWIND_FP - GPUPROF_UNWIND_SP || fp_kind == GPUPROF_UNWIND_FP_AT_FP ||
       *cfa <= regs.sp || *cfa % sizeof(uint64_t) != 0) {
     return false;
   }
   uint64_t slot = 0;
-  if (fp_kind == GPUPROF_UNWIND_FP_AT_CFA) {
+  if (fp_kind != GPUPROF_UNWIND_FP_SAME) {
     slot = *cfa + static_cast<uint64_t>(GPUPROF_UNWIND_RULE_FP_OFFSET(rule));
     if (slot < regs.sp || slot >= *cfa || slot % sizeof(uint64_t) != 0) {
       return false;
     }
   }
   *place = slot | uint64_t{near->module} << kAddressBits | NativeFrame::kPlain |
-           (kind == GPUPROF_UNWIND_FP ? NativeFrame::kByFp : 0);
+           (kind == GPUPROF_UNWIND_FP ? NativeFrame::kByFp : 0) |
+           (fp_kind == GPUPROF_UNWIND_FP_NOT_SAVED ? NativeFrame::kFpNotSaved : 0);
   return true;
 }
 
@@ -394,8 +448,7 @@ void Walker::run_plain() {
     }
     guess -= guess != 0 ? 1 : 0;
     fresh[count++] = {regs.pc, regs.sp, regs.fp, place};
-    const uint64_t slot = place & kPlaceMask;
-    regs = {word_at(return_address_at(cfa)), cfa, slot != 0 ? word_at(slot) : regs.fp};
+    regs = caller_of(place, cfa, regs.fp);
   }
   plain_end_ = zero_end_ = regs.pc == 0;
   same_ = same;
@@ -502,15 +555,15 @@ void Walker::keep(Step result) {
   stack.reusable = result == Step::whole && plain_end_ ? walk_.count - unplain_ : 0;
 }
 
-void walk_from(NativeWalk* walk, const Registers& start, bool return_address) {
-  Walker walker(walk, start, true, return_address);
+void walk_from(NativeWalk* walk, const Start& start) {
+  Walker walker(walk, start, true);
   const Step result = walker.run();
   uint64_t* dead_end = &dead_ends[walker.pc() / 2 % kDeadEnds];
   if (result != Step::astray || load_relaxed(dead_end) == walker.pc()) {
     return walker.keep(result);
   }
   __builtin_memset(walk->memory->near, 0, sizeof(walk->memory->near));
-  Walker again(walk, start, false, return_address);
+  Walker again(walk, start, false);
   const Step second = again.run();
   if (second == Step::astray) {
     store_relaxed(&dead_ends[again.pc() / 2 % kDeadEnds], again.pc());
@@ -520,23 +573,19 @@ void walk_from(NativeWalk* walk, const Registers& start, bool return_address) {
 
 }  // namespace
 
-// All code of injection/ has frame pointers. So fp points to the saved fp of the caller, and the return address follows
-// it.
-__attribute__((noinline)) void walk_native(NativeWalk* walk) {
-  const auto frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
-  const uint64_t cfa = frame + GPUPROF_CFA_OF_FRAME_POINTER;
-  walk_from(walk, {word_at(return_address_at(cfa)), cfa, word_at(frame)}, true);
+extern "C" void gpuprof_walk_from(NativeWalk* walk, uint64_t pc, uint64_t sp, uint64_t fp) {
+  walk_from(walk, {{pc, sp, fp}, 0, true});
 }
 
 void walk_interrupted(NativeWalk* walk, const void* context) {
-  const auto registers = reinterpret_cast<uint64_t>(context);
-  walk_from(walk,
-            {word_at(registers + GPUPROF_SIGNAL_PC), interrupted_sp(context), word_at(registers + GPUPROF_SIGNAL_FP)},
-            false);
+  const uint64_t frame = reinterpret_cast<uint64_t>(context) - GPUPROF_SIGNAL_CONTEXT;
+  const Registers interrupted = {word_at(frame + GPUPROF_SIGNAL_PC), interrupted_sp(context),
+                                 word_at(frame + GPUPROF_SIGNAL_FP)};
+  walk_from(walk, {interrupted, GPUPROF_HAS_LINK_REGISTER ? word_at(frame + GPUPROF_SIGNAL_LINK) : 0, false});
 }
 
 uint64_t interrupted_sp(const void* context) {
-  return word_at(reinterpret_cast<uint64_t>(context) + GPUPROF_SIGNAL_SP);
+  return word_at(reinterpret_cast<uint64_t>(context) - GPUPROF_SIGNAL_CONTEXT + GPUPROF_SIGNAL_SP);
 }
 
 void reset_native_walk() {

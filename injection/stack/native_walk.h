@@ -16,11 +16,14 @@ struct NativeFrame {
   uint64_t sp;  // begin of the stack frame, which ends at the sp of its caller
   uint64_t fp;
   // Low 48 bits: stack address at which the caller's fp is saved (0: it is still in the register). Above: index of the
-  // module that has the rule, and kPlain and kByFp.
+  // module that has the rule, and flags.
   uint64_t place;
 
   static constexpr uint64_t kPlain = uint64_t{1} << 63;  // the end of the frame depends only on sp or fp
   static constexpr uint64_t kByFp = uint64_t{1} << 62;   // it depends on fp
+  // The caller's fp is still in its register; the low bits are the address of the return address. Only on processors
+  // with a link register. With one, a saved fp is below the return address.
+  static constexpr uint64_t kFpNotSaved = uint64_t{1} << 61;
 };
 
 // The stack of the last walk, outermost frame first, so that the next walk can keep the outer frames in place.
@@ -71,7 +74,10 @@ struct NativeWalk {
 };
 
 // Walks from the caller of this function. Fills in all but `capacity`, `memory` and `own`.
-void walk_native(NativeWalk* walk);
+extern "C" void gpuprof_walk_native(NativeWalk* walk);  // walk_start_x86_64.S
+inline __attribute__((always_inline)) void walk_native(NativeWalk* walk) {
+  gpuprof_walk_native(walk);
+}
 
 // Walks from the code that a signal has interrupted. `context` is the third argument of the signal handler.
 void walk_interrupted(NativeWalk* walk, const void* context);

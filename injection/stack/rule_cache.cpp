@@ -149,7 +149,7 @@ bool still_there(WalkMemory& memory, uint32_t module, uint64_t at) {
 }
 
 uint64_t find_rule(WalkMemory& memory, uint64_t at, bool return_address) {
-  if (at >> (kAddressBits - 1) != 0) {
+  if (at >> kAddressBits != 0) {
     return GPUPROF_UNWIND_NONE;
   }
   Module module;

@@ -63,6 +63,7 @@ gpuprof_bpf_config make_bpf_config() {
     config.pidns_inode = info.st_ino;
   }
   config.slot_mask = slot_count() - 1;
+  config.page_shift = static_cast<uint32_t>(std::countr_zero(static_cast<uint64_t>(::sysconf(_SC_PAGESIZE))));
   return config;
 }
 

@@ -7,6 +7,11 @@
 namespace gpuprof::unwind {
 using NativeArch = X86_64;
 }
+#elif defined(__aarch64__)
+#include "unwind/arch_aarch64.h"
+namespace gpuprof::unwind {
+using NativeArch = Aarch64;
+}
 #else
 #error "another architecture needs a file like arch_x86_64.h"
 #endif

@@ -162,7 +162,9 @@ class CfaProgram {
   bool location_instruction(uint8_t op) {
     switch (op) {
       case 0x00:  // DW_CFA_nop
-      case 0x2d:  // DW_CFA_GNU_window_save, DW_CFA_AARCH64_negate_ra_state
+      // These say whether the return address is signed. Walks remove a signature from any return address.
+      case 0x2c:  // DW_CFA_AARCH64_negate_ra_state_with_pc
+      case 0x2d:  // DW_CFA_AARCH64_negate_ra_state; DW_CFA_GNU_window_save on other processors
         return true;
       case 0x01:  // DW_CFA_set_loc
         set_location();

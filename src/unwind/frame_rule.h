@@ -19,8 +19,7 @@ struct ReturnAddress {
     not_found,   // the return address is neither in memory nor in a link register
     at_cfa,      // the return address is in memory at CFA + offset
     // The return address is still in the link register: in a leaf function, or before the prologue saves it. This does
-    // not occur on x86-64. The reader already supports it for aarch64 GPU machines (GH200, GB200), and
-    // link_register_test.cpp tests it.
+    // not occur on x86-64.
     in_link_register
   };
   Kind kind = Kind::not_needed;

@@ -201,6 +201,7 @@ struct gpuprof_bpf_config {
   gpuprof_u32 batches;      /* only for drm.bpf.c; 1: scan batches of commands */
   /* Only for drm.bpf.c: records the jobs of the process with this pid and of its descendants. */
   gpuprof_u32 root;
+  gpuprof_u32 page_shift; /* a page of the Linux kernel has 2^page_shift bytes */
 };
 
 /* Why a BPF program lost something. Each value is an index in the per-CPU counter map `losses`. */

@@ -50,9 +50,9 @@
  *   bits  5..4   enum gpuprof_unwind_fp
  *   bits 34..6   signed: bytes added for the CFA
  *   bits 63..35  signed: bytes added for the address of the caller's fp
- * The caller's sp is the CFA. The location of the return address depends on the processor. On x86-64 it is always CFA +
- * GPUPROF_RETURN_ADDRESS_OFFSET, so rules do not state it. On processors with a link register the rule must state it:
- * kinds 8 to 15 and the last value of enum gpuprof_unwind_fp are free for that.
+ * The caller's sp is the CFA. The location of the return address depends on the processor. On x86-64 it is always CFA -
+ * 8, so rules do not state it. On processors with a link register, rules state it by GPUPROF_UNWIND_IN_LINK and
+ * GPUPROF_UNWIND_FP_NOT_SAVED.
  */
 enum gpuprof_unwind_kind {
   GPUPROF_UNWIND_NONE = 0,     /* the address has no rule; the walk may try the frame pointer */
@@ -62,17 +62,23 @@ enum gpuprof_unwind_kind {
   GPUPROF_UNWIND_DEREF_FP = 4, /* CFA = *(fp + offset), in functions that realign their stack */
   GPUPROF_UNWIND_PLT = 5,      /* CFA = GPUPROF_PLT_CFA(sp, pc) */
   GPUPROF_UNWIND_SIGNAL = 6,   /* sp points to the kernel's signal frame, which holds all registers */
-  GPUPROF_UNWIND_END = 7       /* this is the thread's outermost frame */
+  GPUPROF_UNWIND_END = 7,      /* this is the thread's outermost frame */
+  /* Added to kinds 1 to 4: the return address is in the link register. */
+  GPUPROF_UNWIND_IN_LINK = 8
 };
 enum gpuprof_unwind_fp {
   GPUPROF_UNWIND_FP_SAME = 0,   /* the caller's fp is still in its register */
   GPUPROF_UNWIND_FP_AT_CFA = 1, /* the caller's fp is saved at CFA + offset */
-  GPUPROF_UNWIND_FP_AT_FP = 2   /* the caller's fp is saved at fp + offset */
+  GPUPROF_UNWIND_FP_AT_FP = 2,  /* the caller's fp is saved at fp + offset */
+  /* Only with a link register: the return address is saved at CFA + offset. The caller's fp is still in its register.
+   */
+  GPUPROF_UNWIND_FP_NOT_SAVED = 3
 };
 #define GPUPROF_UNWIND_RULE(kind, fp, cfa_offset, fp_offset)                                                    \
   ((GPUPROF_U64)(kind) | (GPUPROF_U64)(fp) << 4 | ((GPUPROF_U64)(GPUPROF_S64)(cfa_offset)&0x1fffffffull) << 6 | \
    ((GPUPROF_U64)(GPUPROF_S64)(fp_offset)&0x1fffffffull) << 35)
 #define GPUPROF_UNWIND_RULE_KIND(rule) ((GPUPROF_U32)(rule)&15u)
+#define GPUPROF_UNWIND_RULE_CFA(rule) ((GPUPROF_U32)(rule)&7u) /* the kind without GPUPROF_UNWIND_IN_LINK */
 #define GPUPROF_UNWIND_RULE_FP(rule) ((GPUPROF_U32)(rule) >> 4 & 3u)
 #define GPUPROF_UNWIND_RULE_CFA_OFFSET(rule) ((GPUPROF_S64)((rule) << 29) >> 35)
 #define GPUPROF_UNWIND_RULE_FP_OFFSET(rule) ((GPUPROF_S64)(rule) >> 35)

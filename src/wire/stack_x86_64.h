@@ -3,14 +3,27 @@
 #ifndef GPUPROF_WIRE_STACK_X86_64_H
 #define GPUPROF_WIRE_STACK_X86_64_H
 
+#define GPUPROF_HAS_LINK_REGISTER 0
+
 /* Offset of the return address from the CFA. The call instruction pushes the return address, so rules do not state
  * the offset. */
 #define GPUPROF_RETURN_ADDRESS_OFFSET (-8)
 
+/* Returns the stack address of the return address. */
+static inline __attribute__((always_inline)) GPUPROF_U64 gpuprof_return_slot(GPUPROF_U64 rule, GPUPROF_U64 cfa) {
+  (void)rule;
+  return cfa + (GPUPROF_U64)(GPUPROF_S64)GPUPROF_RETURN_ADDRESS_OFFSET;
+}
+
+/* A return address as it is stored is a code address. */
+#define GPUPROF_CODE_ADDRESS(stored) (stored)
+
 /* The rule at the first instruction of a function, where only the return address was pushed. */
 #define GPUPROF_RULE_AT_ENTRY GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_SAME, 8, 0)
 
-/* The rule after the prologue of a function with a frame pointer. */
+/* The rule after the prologue of a function with a frame pointer. A function that keeps its frame pointer in fp has its
+ * CFA at this distance from fp, so its caller's sp is known. */
+#define GPUPROF_FP_GIVES_SP 1
 #define GPUPROF_CFA_OF_FRAME_POINTER 16
 #define GPUPROF_RULE_OF_FRAME_POINTER                                                            \
   GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_FP, GPUPROF_UNWIND_FP_AT_CFA, GPUPROF_CFA_OF_FRAME_POINTER, \
@@ -22,10 +35,12 @@
 #define GPUPROF_PLT_CFA(sp, pc) ((sp) + 8 + (((pc) & (GPUPROF_PLT_ENTRY - 1)) >= GPUPROF_PLT_THRESHOLD ? 8 : 0))
 
 /* Offsets of registers in the kernel's signal frame, relative to sp in the frame of the restorer (__restore_rt). There
- * begins the context that a signal handler gets. */
+ * begins the context that a signal handler gets (GPUPROF_SIGNAL_CONTEXT). */
+#define GPUPROF_SIGNAL_CONTEXT 0
 #define GPUPROF_SIGNAL_FP 120
 #define GPUPROF_SIGNAL_SP 160
 #define GPUPROF_SIGNAL_PC 168
+#define GPUPROF_SIGNAL_LINK GPUPROF_SIGNAL_PC /* not used: there is no link register */
 
 /* Patterns of the code around an address, for frames that have no rule. */
 

@@ -11,6 +11,8 @@ import pathlib
 import re
 import sys
 
+PROCESSORS = ("x86_64", "aarch64")
+
 # clang-format puts definitions of a namespace at the beginning of a line.
 TYPE = re.compile(r"(?:template <.*> *)?(?:struct|class|enum class|enum|union) (\w+)(?: final)?(?: :[^:].*)? \{")
 OTHER = re.compile(r"(?:[\w:<>,*&\[\] ]+?[ *&])(\w+)(?:\(|\[|\{| = |;)")
@@ -38,6 +40,11 @@ def group_of(path):
     return parts[:3] if parts[:2] == ("test", "unit") and path.name.endswith("_test.cpp") else None
 
 
+def built_for(processor, paths):
+    """Returns the paths without those of other processors, which are never compiled together."""
+    return [path for path in paths if not any(f"_{other}" in path for other in PROCESSORS if other != processor)]
+
+
 def faults(root):
     places = collections.defaultdict(list)
     for tree in ("src", "test/unit"):
@@ -47,7 +54,7 @@ def faults(root):
                 for name in names_of(file.read_text(encoding="utf-8", errors="replace")):
                     places[group_of(path), name].append(path.as_posix())
     for (_, name), paths in sorted(places.items()):
-        if len(paths) > 1:
+        if any(len(built_for(processor, paths)) > 1 for processor in PROCESSORS):
             yield f"{name}: defined in the anonymous namespaces of {' and '.join(paths)}"
 
 

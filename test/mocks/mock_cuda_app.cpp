@@ -45,7 +45,7 @@ void work(Worker& worker, int index) {
 // Forks a child, which cannot use CUDA because its parent does. The child must not crash or be counted, and must not
 // wait for threads of the parent when it ends. If `by_system_call` is set, no fork handlers run.
 void use_in_child(const Worker& worker, bool by_system_call) {
-  const pid_t child = by_system_call ? static_cast<pid_t>(syscall(SYS_fork)) : fork();
+  const pid_t child = by_system_call ? static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)) : fork();
   if (child == 0) {
     const bool refused =
         cuInit(0) != CUDA_SUCCESS && cuCtxSynchronize() != CUDA_SUCCESS &&

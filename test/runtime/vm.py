@@ -15,13 +15,10 @@ import tempfile
 import unittest
 from pathlib import Path
 
-TOOLS = ["qemu-system-x86_64", "busybox", "cpio", "gzip", "dpkg-deb", "apt-get", "apt-cache"]
-PACKAGES = "qemu-system-x86 busybox-static cpio"
+TOOLS = ["busybox", "cpio", "gzip", "dpkg-deb", "apt-get", "apt-cache"]
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-# Without cx16: QEMU 7.2 sets wrong flags for cmpxchg16b, so newer kernels that use this instruction crash.
-CPU = "qemu64,-cx16"
 # CPU mitigations and zeroed pages are switched off, as they only cost time in these tests.
-KERNEL_OPTIONS = "console=ttyS0 panic=-1 quiet no_timer_check mitigations=off init_on_alloc=0"
+KERNEL_OPTIONS = "panic=-1 quiet mitigations=off init_on_alloc=0"
 
 # The beginning of /init in each virtual machine.
 INIT = """#!/bin/busybox sh
@@ -42,6 +39,53 @@ section() { echo "=== $1"; }
 """
 
 
+class Machine:
+    """A processor that QEMU emulates. `root`: a folder with packages of that architecture (scripts/root-aarch64), or None
+    for programs and libraries of this machine."""
+
+    def __init__(self, qemu, package, debian, arguments, kernel_options, prefix="", root=None):
+        self.qemu, self.package, self.debian, self.arguments = qemu, package, debian, arguments
+        self.kernel_options, self.prefix, self.root = kernel_options, prefix, root
+
+    def busybox(self):
+        return self.root / "bin/busybox" if self.root else shutil.which("busybox")
+
+    def libraries_of(self, program):
+        """Returns {path in the machine: path here} of the program's shared libraries and loader, and of the library that
+        backtrace() opens."""
+        if self.root is None:
+            found = re.findall(r"(?:=>\s+|^\s+)(/\S+)\s+\(0x", run(["ldd", str(program)]), re.M)
+            beside_libc = next(Path(library).parent for library in found if "/libc.so" in library)
+            return {library: library for library in [*found, str(beside_libc / "libgcc_s.so.1")]}
+        folder = Path("/usr/lib") / f"{self.debian}-linux-gnu".replace("arm64", "aarch64")
+        found, left = {}, [program]
+        while left:
+            for name in [*re.findall(r"NEEDED.*\[(.*)\]", run(["readelf", "-d", str(left.pop())])), "libgcc_s.so.1"]:
+                here = self.root / str(folder / name).lstrip("/")
+                if str(folder / name) not in found and here.exists():
+                    found[str(folder / name)] = here
+                    left.append(here)
+        loader = re.search(r"interpreter: (\S+)\]", run(["readelf", "-l", str(program)])).group(1)
+        found[loader] = self.root / loader.lstrip("/")
+        return found
+
+
+# Without cx16: QEMU 7.2 sets wrong flags for cmpxchg16b, so newer kernels that use this instruction crash.
+CPU = "qemu64,-cx16"
+
+
+def x86_64():
+    return Machine("qemu-system-x86_64", "qemu-system-x86", "amd64", ["-cpu", CPU], "console=ttyS0 no_timer_check")
+
+
+def aarch64():
+    # pauth-impdef: signatures of addresses by a fast function.
+    root = Path(os.environ.get("GPUPROF_ROOT_AARCH64") or
+                Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpuprof/root-aarch64")
+    return Machine("qemu-system-aarch64", "qemu-system-arm", "arm64",
+                   ["-machine", "virt", "-cpu", "max,pauth-impdef=on"], "console=ttyAMA0", "aarch64-linux-gnu-", root)
+
+
 class Skipped(Exception):
     pass
 
@@ -55,10 +99,13 @@ def run(arguments, **options):
                           **options).stdout
 
 
-def missing_tools(more=()):
+def missing_tools(more=(), machine=None):
     """Returns the reason why no virtual machine can run here, or None."""
-    missing = [tool for tool in [*TOOLS, *more] if shutil.which(tool) is None]
-    return f"not installed: {' '.join(missing)} (packages {PACKAGES})" if missing else None
+    machine = machine or x86_64()
+    missing = [tool for tool in [machine.qemu, *TOOLS, *more] if shutil.which(tool) is None]
+    if not missing and machine.root and not machine.busybox().exists():
+        return f"no arm64 packages in {machine.root}: run ./setup.sh cross"
+    return f"not installed: {' '.join(missing)} (packages {machine.package} busybox-static cpio)" if missing else None
 
 
 def cache_folder():
@@ -88,15 +135,16 @@ def debian_mirror():
 class Archive:
     """Runs apt for one suite, with its own configuration."""
 
-    def __init__(self, folder, mirror, suite):
-        self.folder = folder / suite
+    def __init__(self, folder, mirror, suite, architecture="amd64"):
+        self.folder = folder / (suite if architecture == "amd64" else f"{suite}-{architecture}")
         (self.folder / "state/lists/partial").mkdir(parents=True, exist_ok=True)
         (self.folder / "cache/archives/partial").mkdir(parents=True, exist_ok=True)
         (self.folder / "status").touch()
         (self.folder / "sources.list").write_text(f"deb [signed-by={KEYRING}] {mirror} {suite} main\n")
         self.options = [f"-oDir::Etc::sourcelist={self.folder}/sources.list", "-oDir::Etc::sourceparts=/nonexistent",
                         f"-oDir::State={self.folder}/state", f"-oDir::State::status={self.folder}/status",
-                        f"-oDir::Cache={self.folder}/cache", "-oAPT::Architecture=amd64",
+                        f"-oDir::Cache={self.folder}/cache", f"-oAPT::Architecture={architecture}",
+                        f"-oAPT::Architectures={architecture}",
                         "-oAPT::Sandbox::User=root"]
 
     def update(self):
@@ -172,25 +220,24 @@ class Modules:
 
 
 def libraries_of(program):
-    """Returns the paths of the program's shared libraries and loader, and of the library that backtrace() opens."""
-    found = re.findall(r"(?:=>\s+|^\s+)(/\S+)\s+\(0x", run(["ldd", str(program)]), re.M)
-    beside_libc = next(Path(library).parent for library in found if "/libc.so" in library)
-    return [*found, str(beside_libc / "libgcc_s.so.1")]
+    """Returns the paths of libraries of a program of this machine."""
+    return list(x86_64().libraries_of(program))
 
 
-def make_initrd(target, init, programs, files=None):
+def make_initrd(target, init, programs, files=None, machine=None):
     """Makes an initial RAM disk. `init`: script that /init runs after INIT. `programs`: {name in /: path}, added with their
     libraries. `files`: {name: bytes}."""
+    machine = machine or x86_64()
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         (root / "bin").mkdir()
-        shutil.copy(shutil.which("busybox"), root / "bin/busybox")
+        shutil.copy(machine.busybox(), root / "bin/busybox")
         for place, program in programs.items():
-            run(["strip", "--strip-debug", "-o", str(root / place), str(program)])
-            for library in libraries_of(program):
+            run([machine.prefix + "strip", "--strip-debug", "-o", str(root / place), str(program)])
+            for library, here in machine.libraries_of(program).items():
                 copy = root / library.lstrip("/")
                 copy.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(library, copy)
+                shutil.copy(here, copy)
         for place, content in (files or {}).items():
             path = root / place
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -205,7 +252,7 @@ def make_initrd(target, init, programs, files=None):
             subprocess.run(["gzip", "-1"], input=cpio.stdout, stdout=out, check=True)
 
 
-def boot(kernel, initrd, seconds, more=()):
+def boot(kernel, initrd, seconds, more=(), machine=None):
     """Returns all output of the machine until it is off, without control characters. `more`: arguments of QEMU.
 
     The machine has one processor. Its clock counts executed instructions (-icount, 1 ns each) and jumps ahead while the
@@ -214,9 +261,11 @@ def boot(kernel, initrd, seconds, more=()):
 
     Raises Panicked if the guest's kernel panics, with the kernel's last lines.
     """
-    command = ["qemu-system-x86_64", "-accel", "tcg", "-icount", "shift=0,sleep=off", "-rtc", "clock=vm", "-cpu", CPU,
+    machine = machine or x86_64()
+    command = [machine.qemu, *machine.arguments, "-accel", "tcg", "-icount", "shift=0,sleep=off", "-rtc", "clock=vm",
                "-m", "1024", "-smp", "1", "-nographic", "-no-reboot", "-nodefaults", "-serial", "stdio",
-               "-kernel", str(kernel), "-initrd", str(initrd), "-append", KERNEL_OPTIONS, *more]
+               "-kernel", str(kernel), "-initrd", str(initrd), "-append",
+               f"{machine.kernel_options} {KERNEL_OPTIONS}", *more]
     try:
         output = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                 timeout=seconds, check=False).stdout.decode(errors="replace")

@@ -27,8 +27,12 @@ constexpr const char* kSiblings[] = {"",
                                      "/../../nvidia/cu13/lib",
                                      "/../extras/CUPTI/lib64",
                                      "/../../../extras/CUPTI/lib64"};
-constexpr const char* kInToolkit[] = {"/lib64", "/lib", "/extras/CUPTI/lib64", "/targets/x86_64-linux/lib",
-                                      "/targets/sbsa-linux/lib"};
+constexpr const char* kInToolkit[] = {"/lib64",
+                                      "/lib",
+                                      "/extras/CUPTI/lib64",
+                                      "/targets/x86_64-linux/lib",
+                                      "/targets/sbsa-linux/lib",
+                                      "/targets/aarch64-linux/lib"};
 constexpr const char* kToolkits[] = {"/usr/local/cuda", "/usr/local/cuda-[0-9]*", "/opt/cuda", "/opt/nvidia/cuda",
                                      "/opt/nvidia/hpc_sdk/Linux_*/*/cuda/*"};
 constexpr const char* kPythonPrefixes[] = {"/usr/local", "/usr", "/opt/*", "/root/.local", "/opt/conda/envs/*"};

@@ -28,7 +28,7 @@
 #include "base/process/children.h"
 #include "base/process/close_range.h"
 #include "base/process/pidfd.h"
-#include "base/process/system_calls_x86_64.h"
+#include "base/process/system_calls_arch.h"
 
 namespace gpuprof {
 namespace {
@@ -276,7 +276,9 @@ bool forbid_harm() {
   filter.decide_by_bits(SYS_clone, 0, kNamespaces, kDeny, SECCOMP_RET_ALLOW);
   filter.decide_by_value(SYS_prlimit64, 0, 0, SECCOMP_RET_ALLOW, kDeny);  // only its own limits
   filter.decide_by_bits(SYS_openat, 2, kWrites, kDeny, SECCOMP_RET_ALLOW);
-  filter.decide_by_bits(kOlderOpen, 1, kWrites, kDeny, SECCOMP_RET_ALLOW);
+  for (const long open : kOlderOpens) {
+    filter.decide_by_bits(open, 1, kWrites, kDeny, SECCOMP_RET_ALLOW);
+  }
   // O_ASYNC and an owner of a descriptor would send signals. Locks would stop other processes.
   filter.forbid_values(
       SYS_fcntl, 1,

@@ -16,6 +16,11 @@ inline constexpr long kOlderForbidden[] = {
     SYS_symlink, SYS_chmod,     SYS_chown,        SYS_lchown, SYS_mknod, SYS_utimes,
     SYS_utime,   SYS_futimesat, SYS_inotify_init, SYS_ioperm, SYS_iopl,  SYS_modify_ldt,
 };
-inline constexpr long kOlderOpen = SYS_open;
+inline constexpr long kOlderOpens[] = {SYS_open};
+
+// Calls that other processors have only with a signal mask.
+inline constexpr long kOlderPolls[] = {SYS_poll, SYS_select};
+inline constexpr long kOlderEventPolls[] = {SYS_epoll_wait};
+inline constexpr long kOlderPauses[] = {SYS_pause};
 
 }  // namespace gpuprof

@@ -16,6 +16,7 @@
 #include "base/text/utf8.h"
 #include "cmd/command.h"
 #include "cmd/doctor/facts.h"
+#include "cmd/doctor/processor.h"
 #include "cmd/doctor/stacks.h"
 #include "output/json_stream.h"
 #include "record/target/environment.h"
@@ -120,7 +121,11 @@ std::vector<Section> gather() {
   sections.push_back({"faults", fault_facts()});
   sections.push_back({"stacks", stack_facts(try_bpf)});
   sections.push_back({"rights", rights_facts("", rights, can_create_bpf_map())});
-  sections.push_back({"kernel", kernel_facts("", release)});
+  std::vector<Fact> machine = kernel_facts("", release);
+  for (Fact& fact : processor_facts()) {
+    machine.push_back(std::move(fact));
+  }
+  sections.push_back({"kernel", std::move(machine)});
   sections.push_back({"attaching", attach_facts("", rights)});
   sections.push_back({"nvidia", nvidia_facts("", rights, variable)});
   sections.push_back({"intel", {assembler_fact()}});

@@ -12,6 +12,7 @@
 #include "base/process/process_status.h"
 #include "base/text/hints.h"
 #include "base/unique_fd.h"
+#include "cmd/doctor/processor.h"
 #include "symbolize/kernel_symbols.h"
 
 namespace gpuprof::cmd {
@@ -19,7 +20,6 @@ namespace gpuprof::cmd {
 namespace {
 
 constexpr KernelRelease kRingBufferSince{5, 8};
-constexpr KernelRelease kFastUprobeSince{6, 18};
 
 bool exists(const std::string& path) {
   std::error_code ignored;
@@ -93,12 +93,12 @@ Fact uprobe_fact(const std::string& root, const KernelRelease& release) {
     return {"uprobes", State::missing, "not supported by this kernel: --stacks=bpf is unavailable",
             "use a kernel with CONFIG_UPROBE_EVENTS=y, like the kernels of distributions"};
   }
-  if (release >= kFastUprobeSince) {
+  if (has_fast_probe(release)) {
     return {"uprobes", State::ok,
             "optimized: the probe of --stacks=bpf is a direct call, some 0.2 to 0.5 us per launch", ""};
   }
   return {"uprobes", State::limited, "the probe of --stacks=bpf traps, some 3 to 12 us per launch",
-          "Linux 6.18 and later make it a direct call"};
+          "on x86-64, Linux 6.18 and later make it a direct call"};
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "base/process/credentials.h"
 #include "base/process/process_status.h"
 #include "base/process/seccomp_filter.h"
+#include "base/process/system_calls_arch.h"
 #include "base/return_if_error.h"
 #include "base/text/hints.h"
 #include "reader/file_symbols.h"
@@ -40,13 +41,10 @@ constexpr long kRestarts[] = {-512, -513, -514, -516};
 
 // System calls that wait and continue after a stop. A thread in one of them holds no lock of libc or the loader. The
 // exception is SYS_futex, see is_safe().
-constexpr long kWaits[] = {
-#ifdef SYS_poll
-    SYS_poll,    SYS_select,        SYS_pause,
-#endif
-    SYS_read,    SYS_readv,         SYS_pselect6,       SYS_ppoll,  SYS_nanosleep, SYS_clock_nanosleep,
-    SYS_futex,   SYS_wait4,         SYS_waitid,         SYS_accept, SYS_accept4,   SYS_recvfrom,
-    SYS_recvmsg, SYS_rt_sigsuspend, SYS_restart_syscall};
+constexpr long kWaits[] = {SYS_read,      SYS_readv,           SYS_pselect6,       SYS_ppoll,
+                           SYS_nanosleep, SYS_clock_nanosleep, SYS_futex,          SYS_wait4,
+                           SYS_waitid,    SYS_accept,          SYS_accept4,        SYS_recvfrom,
+                           SYS_recvmsg,   SYS_rt_sigsuspend,   SYS_restart_syscall};
 
 // Code that may hold locks which dlopen also takes.
 constexpr std::string_view kLockingCode[] = {"libc.so.", "libc-2.",   "ld-linux", "ld-2.",   "libdl",  "libpthread",
@@ -135,8 +133,8 @@ bool has_ended(uint32_t pid, pid_t tid) {
 }
 
 bool waits(long system_call) {
-  return std::find(std::begin(kWaits), std::end(kWaits), system_call) != std::end(kWaits) ||
-         TracedThread::begins_again(system_call);
+  return is_one_of(kWaits, system_call) || is_one_of(kOlderPolls, system_call) ||
+         is_one_of(kOlderPauses, system_call) || TracedThread::begins_again(system_call);
 }
 
 std::vector<pid_t> threads_of(uint32_t pid) {
@@ -167,10 +165,10 @@ bool in_loader(TracedThread& thread, const symbolize::ProcessMaps& maps) {
 }
 
 bool is_safe(TracedThread& thread, symbolize::ProcessMaps& maps) {
-  const user_regs_struct& registers = thread.registers();
-  const long call = arch::system_call(registers);
+  const arch::General& registers = thread.registers();
+  const long call = registers.system_call;
   if (call >= 0) {
-    const long result = arch::result(registers);
+    const long result = registers.result;
     const bool interrupted = std::find(std::begin(kRestarts), std::end(kRestarts), result) != std::end(kRestarts) ||
                              (result == -EINTR && TracedThread::begins_again(call));
     return interrupted && waits(call) && (call != SYS_futex || !in_loader(thread, maps));

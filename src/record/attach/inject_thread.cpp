@@ -19,6 +19,7 @@
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/files/safe_open.h"
+#include "base/process/system_calls_arch.h"
 #include "base/return_if_error.h"
 
 namespace gpuprof::record {
@@ -73,6 +74,7 @@ Result<TracedThread> TracedThread::stop(const TracedIdentity& who, pid_t tid, co
   thread.memory_ = open_regular(AT_FDCWD, "/proc/" + std::to_string(who.pid()) + "/mem", O_RDWR);
   thread.stopped_ = false;
   thread.may_leave_ = true;
+  arch::note_system_call(tid, thread.before_);
   const bool stops = thread.interrupt(monotonic_ns() + kStepNs);
   thread.may_leave_ = false;
   if (!stops) {
@@ -167,10 +169,10 @@ bool TracedThread::interrupt(uint64_t deadline_ns) {
 }
 
 bool TracedThread::begins_again(long system_call) {
+  if (is_one_of(kOlderEventPolls, system_call)) {
+    return true;
+  }
   switch (system_call) {
-#ifdef SYS_epoll_wait
-    case SYS_epoll_wait:
-#endif
     case SYS_epoll_pwait:
     case SYS_epoll_pwait2:
     case SYS_read:  // this and the following calls: on sockets with a timeout (SO_RCVTIMEO)
@@ -235,12 +237,12 @@ Result<int64_t> TracedThread::system_call(long number, const std::array<uint64_t
   RETURN_IF_ERROR(who_->check(tid_));
   const uint64_t deadline = monotonic_ns() + kStepNs;
   int status = 0;
-  user_regs_struct general{};
+  arch::General general;
   if (!arch::write_general(tid_, arch::for_system_call(before_.general, gate_, number, arguments)) ||
       !step(status, deadline) || !step(status, deadline) || !arch::read_general(tid_, general)) {
     return lost("system call " + std::to_string(number), status);
   }
-  return int64_t{arch::result(general)};
+  return int64_t{general.result};
 }
 
 Result<uint64_t> TracedThread::call(uint64_t function, uint64_t stack_end, const std::array<uint64_t, 3>& arguments) {
@@ -260,8 +262,8 @@ Result<uint64_t> TracedThread::call(uint64_t function, uint64_t stack_end, const
 
 // Returns whether the thread waits for the loader's outermost lock, which is a futex in the loader's memory. Inner
 // locks, such as those of malloc, are in libc's memory.
-bool TracedThread::waits_for_loader(const user_regs_struct& general) const {
-  if (arch::system_call(general) != SYS_futex) {
+bool TracedThread::waits_for_loader(const arch::General& general) const {
+  if (general.system_call != SYS_futex) {
     return false;
   }
   const uint64_t address = arch::first_argument(general);
@@ -291,14 +293,14 @@ Result<uint64_t> TracedThread::follow_call(uint64_t stack_end) {
   const uint64_t end = monotonic_ns() + kCallNs;
   const auto deadline = [end] { return std::min(monotonic_ns() + kStepNs, end); };
   int status = 0;
-  user_regs_struct general{};
+  arch::General general;
   uint64_t lock = 0;
   bool entry = false;  // true at the entry of a system call, false at its exit
   bool begun = false;
   while (step(status, deadline()) && arch::read_general(tid_, general)) {
     entry = !entry;
     if (!entry || !arch::returned(general, gate_, stack_end)) {
-      begun = begun || (entry && arch::system_call(general) != SYS_futex);
+      begun = begun || (entry && general.system_call != SYS_futex);
       may_leave_ = entry && !begun && waits_for_loader(general);
       lock = arch::first_argument(general);
       if (may_leave_ && (*give_up_)()) {
@@ -308,7 +310,8 @@ Result<uint64_t> TracedThread::follow_call(uint64_t stack_end) {
     }
     may_leave_ = false;
     const uint64_t value = arch::function_result(general);
-    arch::skip_system_call(general);
+    // A harmless call. A seccomp filter may kill the process for an invalid number.
+    general.system_call = SYS_getpid;
     if (!arch::write_general(tid_, general) || !step(status, deadline())) {
       break;
     }
@@ -340,9 +343,9 @@ void TracedThread::release() {
     // The thread was killed or does not stop. The kernel detaches it when the tracer ends.
     return;
   }
-  const bool restart = arch::result(before_.general) == -EINTR && begins_again(arch::system_call(before_.general));
+  const bool restart = before_.general.result == -EINTR && begins_again(before_.general.system_call);
   if (restart) {
-    arch::begin_again(before_.general);
+    arch::begin_again(before_);
   }
   if (borrowed_) {
     arch::write(tid_, before_);

@@ -35,7 +35,7 @@ class TracedThread {
   // Returns whether this system call may fail with EINTR after a stop. release() then restarts it.
   static bool begins_again(long system_call);
 
-  [[nodiscard]] const user_regs_struct& registers() const { return before_.general; }
+  [[nodiscard]] const arch::General& registers() const { return before_.general; }
 
   // Prepares the thread for system_call() and call(). Blocks its signals until the destructor restores registers and
   // signals. `gate`: the address of an arch::gate instruction in the process.
@@ -59,7 +59,7 @@ class TracedThread {
   Error lost(std::string_view doing, int status);
   Result<uint64_t> follow_call(uint64_t stack_end);
   void leave_wait(uint64_t lock);
-  [[nodiscard]] bool waits_for_loader(const user_regs_struct& general) const;
+  [[nodiscard]] bool waits_for_loader(const arch::General& general) const;
   void release();
 
   const TracedIdentity* who_;

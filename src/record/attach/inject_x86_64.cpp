@@ -1,6 +1,5 @@
 #include <elf.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 
 #include "record/attach/inject_arch.h"
@@ -22,13 +21,22 @@ const std::vector<unsigned char> gate = {0x0f, 0x05};
 const size_t gate_alignment = 1;
 const size_t return_slot = 8;
 
-bool read_general(pid_t tid, user_regs_struct& general) {
-  iovec part{&general, sizeof(general)};
-  return ::ptrace(PTRACE_GETREGSET, tid, address_of(NT_PRSTATUS), &part) == 0;
+// The kernel keeps the number of the system call in orig_rax, and its arguments in their registers.
+void note_system_call(pid_t /*tid*/, Registers& /*registers*/) {}
+
+bool read_general(pid_t tid, General& general) {
+  iovec part{&general.registers, sizeof(general.registers)};
+  if (::ptrace(PTRACE_GETREGSET, tid, address_of(NT_PRSTATUS), &part) != 0) {
+    return false;
+  }
+  general.system_call = static_cast<long>(general.registers.orig_rax);
+  general.result = static_cast<long>(general.registers.rax);
+  return true;
 }
 
-bool write_general(pid_t tid, const user_regs_struct& general) {
-  user_regs_struct copy = general;
+bool write_general(pid_t tid, const General& general) {
+  user_regs_struct copy = general.registers;
+  copy.orig_rax = static_cast<unsigned long long>(general.system_call);
   iovec part{&copy, sizeof(copy)};
   return ::ptrace(PTRACE_SETREGSET, tid, address_of(NT_PRSTATUS), &part) == 0;
 }
@@ -50,37 +58,30 @@ bool write(pid_t tid, const Registers& registers) {
   return write_general(tid, registers.general) && extended;
 }
 
-uint64_t first_argument(const user_regs_struct& general) {
-  return general.rdi;
+uint64_t first_argument(const General& general) {
+  return general.registers.rdi;
 }
 
-uint64_t instruction(const user_regs_struct& general) {
-  return general.rip;
+uint64_t instruction(const General& general) {
+  return general.registers.rip;
 }
 
-uint64_t stack_pointer(const user_regs_struct& general) {
-  return general.rsp;
+uint64_t stack_pointer(const General& general) {
+  return general.registers.rsp;
 }
 
-long system_call(const user_regs_struct& general) {
-  return static_cast<long>(general.orig_rax);
+void begin_again(Registers& registers) {
+  General& general = registers.general;
+  general.registers.rax = static_cast<unsigned long long>(general.system_call);
+  general.registers.rip -= gate.size();
+  general.system_call = -1;
 }
 
-long result(const user_regs_struct& general) {
-  return static_cast<long>(general.rax);
-}
-
-void begin_again(user_regs_struct& general) {
-  general.rax = general.orig_rax;
-  general.rip -= gate.size();
-  general.orig_rax = ~0ULL;
-}
-
-user_regs_struct for_system_call(const user_regs_struct& from, uint64_t gate_address, long number,
-                                 const std::array<uint64_t, 6>& arguments) {
-  user_regs_struct regs = from;
+General for_system_call(const General& from, uint64_t gate_address, long number,
+                        const std::array<uint64_t, 6>& arguments) {
+  General general{from.registers};  // no system call, so that the kernel does not restart one
+  user_regs_struct& regs = general.registers;
   regs.rax = static_cast<unsigned long long>(number);
-  regs.orig_rax = ~0ULL;  // so that the kernel does not restart a system call
   regs.rdi = arguments[0];
   regs.rsi = arguments[1];
   regs.rdx = arguments[2];
@@ -88,14 +89,14 @@ user_regs_struct for_system_call(const user_regs_struct& from, uint64_t gate_add
   regs.r8 = arguments[4];
   regs.r9 = arguments[5];
   regs.rip = gate_address;
-  return regs;
+  return general;
 }
 
-user_regs_struct for_function(const user_regs_struct& from, uint64_t function, uint64_t stack_end,
-                              const std::array<uint64_t, 3>& arguments, uint64_t /*gate_address: on the stack*/) {
-  user_regs_struct regs = from;
+General for_function(const General& from, uint64_t function, uint64_t stack_end,
+                     const std::array<uint64_t, 3>& arguments, uint64_t /*gate_address: on the stack*/) {
+  General general{from.registers};
+  user_regs_struct& regs = general.registers;
   regs.rax = 0;
-  regs.orig_rax = ~0ULL;
   regs.rdi = arguments[0];
   regs.rsi = arguments[1];
   regs.rdx = arguments[2];
@@ -103,21 +104,16 @@ user_regs_struct for_function(const user_regs_struct& from, uint64_t function, u
   regs.rsp = stack_end - return_slot;
   regs.rip = function;
   regs.eflags &= ~kDirectionFlag;
-  return regs;
+  return general;
 }
 
-bool returned(const user_regs_struct& general, uint64_t gate_address, uint64_t stack_end) {
-  return general.rip == gate_address + gate.size() && general.rsp == stack_end;
+bool returned(const General& general, uint64_t gate_address, uint64_t stack_end) {
+  return general.registers.rip == gate_address + gate.size() && general.registers.rsp == stack_end;
 }
 
-uint64_t function_result(const user_regs_struct& general) {
+uint64_t function_result(const General& general) {
   // At the entry of a system call, the kernel has copied rax, the function's result, to orig_rax.
-  return general.orig_rax;
-}
-
-void skip_system_call(user_regs_struct& general) {
-  // A harmless call. A seccomp filter may kill the process for an invalid number.
-  general.orig_rax = SYS_getpid;
+  return general.registers.orig_rax;
 }
 
 }  // namespace gpuprof::record::arch

@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/files/file.h"
+#include "base/process/system_calls_arch.h"
 
 namespace gpuprof::record {
 namespace {
@@ -122,17 +123,17 @@ std::string find_thread(const ThreadId& id, std::map<uint32_t, Folders>& listed)
 }  // namespace
 
 std::string_view wait_of(long number, bool on_disk) {
+  if (is_one_of(kOlderPolls, number) || is_one_of(kOlderEventPolls, number)) {
+    return "waits: poll";
+  }
   switch (number) {
     case SYS_futex:
       return "waits: futex";
     case SYS_nanosleep:
     case SYS_clock_nanosleep:
       return "sleeps";
-    case SYS_poll:
     case SYS_ppoll:
-    case SYS_select:
     case SYS_pselect6:
-    case SYS_epoll_wait:
     case SYS_epoll_pwait:
       return "waits: poll";
     case SYS_read:

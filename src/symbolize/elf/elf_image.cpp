@@ -1,5 +1,7 @@
 #include "symbolize/elf/elf_image.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -11,10 +13,12 @@ namespace {
 constexpr uint64_t kMaxSections = 1 << 17;  // object files built with -ffunction-sections have tens of thousands
 constexpr uint64_t kMaxSectionNames = 16 << 20;
 constexpr uint64_t kMaxNoteBytes = 1 << 16;
-constexpr uint64_t kPage = 4096;
+
+// The page size decides how the kernel has mapped the segments of a file.
+const uint64_t page_size = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 
 uint64_t page_floor(uint64_t value) {
-  return value & ~(kPage - 1);
+  return value & ~(page_size - 1);
 }
 uint64_t align4(uint64_t value) {
   return (value + 3) & ~uint64_t{3};
@@ -163,7 +167,7 @@ std::optional<uint64_t> vaddr_in(const std::vector<Elf64_Phdr>& segments, uint64
     const bool inside = file_offset >= segment.p_offset && file_offset - segment.p_offset < segment.p_filesz;
     // A mapping consists of complete pages, so it also contains bytes that are not in the segment.
     const bool in_pages = file_offset - page_floor(segment.p_offset) <
-                          page_floor(segment.p_filesz + (segment.p_offset & (kPage - 1)) + kPage - 1);
+                          page_floor(segment.p_filesz + (segment.p_offset & (page_size - 1)) + page_size - 1);
     if (!inside && !in_pages) {
       continue;
     }

@@ -1,4 +1,4 @@
-// Names the stubs of the procedure linkage table, which have no symbols. Each processor has its own source file.
+// Names the stubs of the procedure linkage table, which have no symbols.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import vm  # noqa: E402  (test/runtime)
 
 SUITES = ["bookworm", "bookworm-backports", "sid"]
-META_PACKAGE = "linux-image-cloud-amd64"
 BOOT_SECONDS = 300  # limit for boot and tests without KVM
 
 INIT = """/program '[bpf]'
@@ -33,16 +32,17 @@ def say(text):
     print(text, flush=True)
 
 
-def kernel_of(archive):
+def kernel_of(archive, machine):
     """Returns the path of the suite's newest kernel image, unpacked."""
     archive.update()
-    package = archive.depended(META_PACKAGE, r"linux-image-\S+-cloud-amd64")
+    meta = f"linux-image-cloud-{machine.debian}"
+    package = archive.depended(meta, rf"linux-image-\S+-cloud-{machine.debian}")
     if package is None:
-        raise vm.Skipped(f"no {META_PACKAGE} in this suite")
+        raise vm.Skipped(f"no {meta} in this suite")
     found = image_in(archive, package)
     if not found:
         # In newer suites the image package is empty, and depends on the package that holds the kernel image.
-        binary = re.search(r"(linux-binary-\S+-cloud-amd64)", archive.shown(package))
+        binary = re.search(rf"(linux-binary-\S+-cloud-{machine.debian})", archive.shown(package))
         found = image_in(archive, binary.group(1)) if binary else []
     if not found:
         raise vm.Skipped(f"{package} holds no kernel image")
@@ -60,10 +60,10 @@ def found(pattern, text, otherwise):
     return match.group(1).strip() if match else otherwise
 
 
-def check(suite, kernel, initrd, without):
+def check(suite, kernel, initrd, without, machine):
     """Prints a row of the table. Returns whether all tests passed. `without`: this kernel cannot run the table-based engine."""
     begin = time.monotonic()
-    output = vm.boot(kernel, initrd, BOOT_SECONDS)
+    output = vm.boot(kernel, initrd, BOOT_SECONDS, machine=machine)
     seconds = time.monotonic() - begin
     release = found(r"^KERNEL (\S+)", output, kernel.name)
     status = found(r"^STATUS (\d+)", output, "did not finish")
@@ -94,28 +94,30 @@ def main():
     parser.add_argument("--kernel", type=Path, action="append", default=[], help="a kernel image of your own")
     parser.add_argument("--without", action="append", default=[], metavar="SUITE",
                         help="suite whose kernel cannot run the table-based engine; 'given' means the kernels of --kernel")
+    parser.add_argument("--processor", choices=["x86_64", "aarch64"], default="x86_64")
     options = parser.parse_args()
-    if reason := vm.missing_tools():
+    machine = getattr(vm, options.processor)()
+    if reason := vm.missing_tools(machine=machine):
         raise vm.Skipped(reason)
     if not options.program.is_file():
         raise vm.Skipped(f"{options.program} is not built")
     options.cache.mkdir(parents=True, exist_ok=True)
-    initrd = options.cache / "initrd.gz"
-    vm.make_initrd(initrd, INIT, {"program": options.program})
+    initrd = options.cache / f"initrd-{options.processor}.gz"
+    vm.make_initrd(initrd, INIT, {"program": options.program}, machine=machine)
     good = True
     ran = 0
     for kernel in options.kernel:
-        good = check("given", kernel, initrd, "given" in options.without) and good
+        good = check("given", kernel, initrd, "given" in options.without, machine) and good
         ran += 1
     suites = options.suite or ([] if options.kernel else SUITES)
     mirror = options.mirror or (vm.debian_mirror() if suites else "")
     for suite in suites:
         try:
-            kernel = kernel_of(vm.Archive(options.cache, mirror, suite))
+            kernel = kernel_of(vm.Archive(options.cache, mirror, suite, machine.debian), machine)
         except (subprocess.CalledProcessError, vm.Skipped) as error:
             say(f"{suite:20} skipped: {getattr(error, 'output', '') or error}")
             continue
-        good = check(suite, kernel, initrd, suite in options.without) and good
+        good = check(suite, kernel, initrd, suite in options.without, machine) and good
         ran += 1
     if ran == 0:
         raise vm.Skipped("no kernel could be had")

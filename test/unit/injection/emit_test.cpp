@@ -22,6 +22,7 @@
 #include "child.h"
 #include "fake_recorder.h"
 #include "ipc/names.h"
+#include "jit_arch.h"
 #include "recorded.h"
 #include "runtime/launch.h"
 #include "runtime/lifecycle.h"
@@ -260,7 +261,7 @@ TEST_CASE("a child of a raw fork system call is not mistaken for its parent") {
       {},
       [] {
         injection::launch(1);
-        const auto child = static_cast<pid_t>(syscall(SYS_fork));
+        const auto child = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
         if (child == 0) {
           injection::launch(2);
           injection::gpu_op(op_with(2), false);
@@ -491,7 +492,6 @@ TEST_CASE("waiting for a lock that is never released takes bounded time, even on
 
 TEST_CASE("the launch probe starts with the nop that the kernel can patch") {
   const auto* code = reinterpret_cast<const unsigned char*>(&gpuprof_launch_probe);
-  const unsigned char nop[5] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
-  CHECK(std::equal(std::begin(nop), std::end(nop), code));
+  CHECK(std::equal(std::begin(gpuprof::test::kProbeNop), std::end(gpuprof::test::kProbeNop), code));
   CHECK(reinterpret_cast<uintptr_t>(code) % 64 == 0);  // aligned, so the nop does not cross a page boundary
 }

@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "base/process/packet.h"
 #include "base/process/stranger.h"
+#include "base/process/system_calls_arch.h"
 #include "catch.h"
 #include "reader/file_symbols.h"
 #include "reader/process.h"
@@ -74,7 +75,9 @@ std::string attempts(int socket) {
   std::string done;
   const auto attempt = [&done](const char* what, long result) { done += result >= 0 ? std::string(what) + "\n" : ""; };
   attempt("opens a file", ::syscall(SYS_openat, AT_FDCWD, "/etc/passwd", O_RDONLY, 0));
-  attempt("opens with open", ::syscall(SYS_open, "/etc/passwd", O_RDONLY, 0));
+  for (const long open : kOlderOpens) {
+    attempt("opens with open", ::syscall(open, "/etc/passwd", O_RDONLY, 0));
+  }
   attempt("creates a file", ::syscall(SYS_openat, AT_FDCWD, "/tmp/gpuprof-taken-over", O_CREAT | O_WRONLY, 0600));
   attempt("opens its terminal", ::syscall(SYS_openat, AT_FDCWD, "/dev/tty", O_RDWR, 0));
   attempt("makes a folder", ::syscall(SYS_mkdirat, AT_FDCWD, "/tmp/gpuprof-taken-over", 0700));
@@ -85,7 +88,7 @@ std::string attempts(int socket) {
   attempt("traces its parent", ::syscall(SYS_ptrace, PTRACE_SEIZE, ::getppid(), 0, 0));
   attempt("connects", ::syscall(SYS_socket, AF_UNIX, SOCK_STREAM, 0));
   attempt("starts a process", ::syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
-  attempt("forks", ::syscall(SYS_fork));
+  attempt("forks", ::fork());
   attempt("executes", ::syscall(SYS_execve, "/bin/true", nullptr, nullptr));
   attempt("gets code",
           reinterpret_cast<long>(::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) > 0

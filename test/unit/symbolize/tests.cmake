@@ -2,8 +2,12 @@
 set(_fixtures ${CMAKE_CURRENT_SOURCE_DIR}/symbolize/fixtures)
 set(_fixture_dir ${CMAKE_CURRENT_BINARY_DIR}/symbolize_fixtures)
 file(MAKE_DIRECTORY ${_fixture_dir})
-find_program(GPUPROF_LLD ld.lld)
-find_program(GPUPROF_GOLD ld.gold)
+include(CheckLinkerFlag)
+check_linker_flag(CXX -fuse-ld=lld GPUPROF_HAS_LLD)
+check_linker_flag(CXX -fuse-ld=gold GPUPROF_HAS_GOLD)
+if(CMAKE_CROSSCOMPILING)
+  set(_clang_target --target=${CMAKE_LIBRARY_ARCHITECTURE} --sysroot=${CMAKE_SYSROOT} -fuse-ld=${CMAKE_LINKER})
+endif()
 
 function(_symbolize_library name)
   add_library(${name} SHARED ${_fixtures}/chain.cpp)
@@ -43,16 +47,16 @@ if(GPUPROF_XZ)
     COMMAND ${GPUPROF_XZ} --force --keep ${_mini}
     COMMAND ${CMAKE_OBJCOPY} --strip-all --add-section .gnu_debugdata=${_mini}.xz $<TARGET_FILE:chain_mini>)
 endif()
-if(GPUPROF_LLD)
+if(GPUPROF_HAS_LLD)
   _symbolize_library(chain_lld -fuse-ld=lld)
 endif()
-if(GPUPROF_GOLD)
+if(GPUPROF_HAS_GOLD)
   _symbolize_library(chain_gold -fuse-ld=gold)
 endif()
 if(GPUPROF_CLANG)
   # The DWARF of clang differs from that of gcc: version 5, no .debug_aranges, and functions inside their namespaces.
   add_custom_command(OUTPUT ${_fixture_dir}/chain_clang.so
-    COMMAND ${GPUPROF_CLANG} -x c++ -std=c++20 -O2 -gdwarf-5 -fno-omit-frame-pointer -fPIC -shared -nostdlib++
+    COMMAND ${GPUPROF_CLANG} ${_clang_target} -x c++ -std=c++20 -O2 -gdwarf-5 -fno-omit-frame-pointer -fPIC -shared -nostdlib++
             -o ${_fixture_dir}/chain_clang.so ${_fixtures}/chain.cpp
     DEPENDS ${_fixtures}/chain.cpp)
   add_custom_target(chain_clang DEPENDS ${_fixture_dir}/chain_clang.so)

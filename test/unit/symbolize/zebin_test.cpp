@@ -44,7 +44,8 @@ Bytes zebin(const std::string& name) {
   auto header = get<Elf64_Ehdr>(bytes, 0);
   header.e_machine = 205;
   put(bytes, 0, header);
-  const std::map<uint64_t, uint64_t> types = {{R_X86_64_64, 1}, {R_X86_64_32, 2}};
+  const std::map<uint64_t, uint64_t> types = {
+      {R_X86_64_64, 1}, {R_X86_64_32, 2}, {R_AARCH64_ABS64, 1}, {R_AARCH64_ABS32, 2}};
   for (uint16_t i = 0; i < header.e_shnum; ++i) {
     const auto section = get<Elf64_Shdr>(bytes, header.e_shoff + i * sizeof(Elf64_Shdr));
     for (uint64_t at = 0; section.sh_type == SHT_RELA && at < section.sh_size; at += sizeof(Elf64_Rela)) {

@@ -89,10 +89,3 @@ TEST_CASE("the rule of a return address follows where the function has saved it"
 TEST_CASE("a CIE whose return address is not the link register gives no rules", "[unwind]") {
   CHECK(read(cie(32).function(0x4000, 0x40, {})).empty());
 }
-
-TEST_CASE("on x86-64 an unsaved return address gives no rule", "[unwind]") {
-  FrameBytes bytes;
-  bytes.begin().u32(0).u8(1).text("zR").uleb(1).sleb(-8).u8(16).uleb(1).u8(0x04).all({0x0c, 7, 8}).end();
-  CHECK(rules_of(bytes.function(0x4000, 0x40, {0x41, 0x90, 1}).bytes) ==
-        Rules{{0x4000, kNoRule}, {0x4001, sp_rule(8)}, {0x4040, kNoRule}});
-}

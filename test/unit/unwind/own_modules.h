@@ -1,11 +1,16 @@
 // Finds the modules that the loader has loaded into this process.
 #pragma once
 
+#include <fcntl.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <string>
 
+#include "base/unique_fd.h"
 #include "unwind/cfi.h"
 
 namespace gpuprof::unwind {
@@ -57,5 +62,28 @@ struct OwnModule {
     return 1;
   }
 };
+
+// Returns the path of the file of this process whose path contains `part`; empty if there is none. Does not return a
+// path that an emulator translates, because other programs get the result.
+inline std::string own_file(const char* part) {
+  struct Search {
+    const char* part;
+    std::string path;
+  } search{part, {}};
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* data) {
+        auto& wanted = *static_cast<Search*>(data);
+        if (std::strstr(info->dlpi_name, wanted.part) == nullptr) {
+          return 0;
+        }
+        const UniqueFd fd(::open(info->dlpi_name, O_RDONLY | O_CLOEXEC));
+        char path[4096] = {};
+        const ssize_t size = ::readlink(("/proc/self/fd/" + std::to_string(fd.get())).c_str(), path, sizeof(path) - 1);
+        wanted.path.assign(path, size > 0 ? static_cast<size_t>(size) : 0);
+        return 1;
+      },
+      &search);
+  return search.path;
+}
 
 }  // namespace gpuprof::unwind

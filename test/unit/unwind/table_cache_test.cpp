@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "catch.h"
+#include "own_modules.h"
 #include "unwind/table_file.h"
 
 using namespace gpuprof;
@@ -143,7 +144,7 @@ TEST_CASE("a damaged cache file is rebuilt", "[unwind]") {
     bad.back() ^= 1;
   } else {
     // Stores the table of libc in the cache file of `file`, whose build id differs.
-    const symbolize::MappedFile libc = open_file("/lib/x86_64-linux-gnu/libc.so.6");
+    const symbolize::MappedFile libc = open_file(own_file("/libc.so"));
     const Scratch elsewhere;
     REQUIRE(TableCache(elsewhere.path).get(libc));
     bad = contents(files_in(elsewhere.path).at(0));
@@ -336,7 +337,7 @@ TEST_CASE("the cache directory depends on the environment and the user", "[unwin
 TEST_CASE("threads that request the same file share one table", "[unwind]") {
   const Scratch scratch;
   TableCache cache(scratch.path);
-  const symbolize::MappedFile file = open_file("/usr/lib/x86_64-linux-gnu/libstdc++.so.6");
+  const symbolize::MappedFile file = open_file(own_file("/libstdc++.so"));
   std::vector<std::shared_ptr<const Table>> tables(8);
   std::vector<std::thread> threads;
   threads.reserve(tables.size());

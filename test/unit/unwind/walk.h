@@ -14,6 +14,7 @@ struct Registers {
   // True in the first frame and in a frame that a signal interrupted: pc is the next instruction to run. If false, pc
   // is a return address, and the rule is looked up at pc - 1, inside of the call.
   bool exact = true;
+  uint64_t link = 0;  // the link register, on processors that have one; 0: unknown
 
   [[nodiscard]] uint64_t lookup_pc() const { return exact ? pc : pc - 1; }
 };
@@ -34,7 +35,7 @@ Step step(uint64_t rule, Registers& registers, Read&& read) {
   const auto at_fp = static_cast<uint64_t>(GPUPROF_UNWIND_RULE_CFA_OFFSET(rule)) + from.fp;
   uint64_t cfa = 0;
   bool whole = true;
-  switch (GPUPROF_UNWIND_RULE_KIND(rule)) {
+  switch (GPUPROF_UNWIND_RULE_CFA(rule)) {
     case GPUPROF_UNWIND_SP:
       cfa = at_sp;
       break;
@@ -52,7 +53,8 @@ Step step(uint64_t rule, Registers& registers, Read&& read) {
       break;
     case GPUPROF_UNWIND_SIGNAL:
       registers.exact = true;
-      whole = read(from.sp + GPUPROF_SIGNAL_PC, &registers.pc) && read(from.sp + GPUPROF_SIGNAL_SP, &registers.sp) &&
+      whole = read(from.sp + GPUPROF_SIGNAL_LINK, &registers.link) &&
+              read(from.sp + GPUPROF_SIGNAL_PC, &registers.pc) && read(from.sp + GPUPROF_SIGNAL_SP, &registers.sp) &&
               read(from.sp + GPUPROF_SIGNAL_FP, &registers.fp);
       return whole ? Step::caller : Step::unreadable;
     case GPUPROF_UNWIND_END:
@@ -66,12 +68,21 @@ Step step(uint64_t rule, Registers& registers, Read&& read) {
   } else if (whole && GPUPROF_UNWIND_RULE_FP(rule) == GPUPROF_UNWIND_FP_AT_FP) {
     whole = read(from.fp + fp_offset, &registers.fp);
   }
-  if (!whole || !read(cfa + static_cast<uint64_t>(int64_t{GPUPROF_RETURN_ADDRESS_OFFSET}), &registers.pc)) {
+  const bool in_link = gpuprof_rule_in_link(rule) != 0;
+  if (in_link) {
+    registers.pc = from.link;
+    whole = whole && from.link != 0;
+  } else {
+    whole = whole && read(gpuprof_return_slot(rule, cfa), &registers.pc);
+  }
+  if (!whole) {
     return Step::unreadable;
   }
+  registers.pc = GPUPROF_CODE_ADDRESS(registers.pc);
   registers.sp = cfa;
+  registers.link = 0;
   registers.exact = false;
-  return cfa > from.sp ? Step::caller : Step::stuck;
+  return cfa > from.sp || in_link ? Step::caller : Step::stuck;
 }
 
 }  // namespace gpuprof::unwind

@@ -38,7 +38,11 @@ Stack walk(Registers registers) {
   for (stack.last = Step::caller; stack.last == Step::caller && stack.pcs.size() < 10'000;) {
     stack.pcs.push_back(registers.pc);
     const uint64_t pc = registers.lookup_pc();
-    stack.last = step(OwnModule::at(pc).rule_at(pc), registers, read_own);
+    const uint64_t rule = OwnModule::at(pc).rule_at(pc);
+    // Some processors have no call frame information for the code to which a signal handler returns.
+    const bool is_signal = rule == GPUPROF_UNWIND_NONE &&
+                           gpuprof_is_signal_return(reinterpret_cast<const uint8_t*>(registers.pc)) != 0;  // NOLINT
+    stack.last = step(is_signal ? uint64_t{GPUPROF_UNWIND_SIGNAL} : rule, registers, read_own);
   }
   return stack;
 }
@@ -138,75 +142,6 @@ TEST_CASE("a walk leaves a signal handler that runs on an alternate stack", "[un
   alternate.ss_flags = SS_DISABLE;
   ::sigaltstack(&alternate, nullptr);
   check(both);
-}
-
-TEST_CASE("a step follows each kind of rule", "[unwind]") {
-  // The stack has 64 words and begins at address 0x1000.
-  std::vector<uint64_t> words(64);
-  for (size_t i = 0; i < words.size(); ++i) {
-    words[i] = 0x5000 + i;
-  }
-  const auto read = [&](uint64_t address, uint64_t* value) {
-    if (address < 0x1000 || address % 8 != 0 || (address - 0x1000) / 8 >= words.size()) {
-      return false;
-    }
-    *value = words[(address - 0x1000) / 8];
-    return true;
-  };
-  const auto rule = [](gpuprof_unwind_kind kind, gpuprof_unwind_fp fp, int64_t cfa, int64_t at) {
-    return GPUPROF_UNWIND_RULE(kind, fp, cfa, at);
-  };
-  Registers registers{0x400, 0x1010, 0x1040, true};
-  CHECK(registers.lookup_pc() == 0x400);
-
-  SECTION("CFA from the stack pointer") {
-    REQUIRE(step(rule(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_SAME, 24, 0), registers, read) == Step::caller);
-    CHECK(registers.sp == 0x1028);
-    CHECK(registers.pc == 0x5004);
-    CHECK(registers.fp == 0x1040);
-    CHECK(registers.lookup_pc() == 0x5003);
-  }
-  SECTION("CFA from the frame pointer") {
-    REQUIRE(step(rule(GPUPROF_UNWIND_FP, GPUPROF_UNWIND_FP_AT_CFA, 16, -16), registers, read) == Step::caller);
-    CHECK(registers.sp == 0x1050);
-    CHECK(registers.pc == 0x5009);
-    CHECK(registers.fp == 0x5008);
-  }
-  SECTION("realigned stack") {
-    words[7] = 0x1100;
-    REQUIRE(step(rule(GPUPROF_UNWIND_DEREF_FP, GPUPROF_UNWIND_FP_AT_FP, -8, 0), registers, read) == Step::caller);
-    CHECK(registers.sp == 0x1100);
-    CHECK(registers.pc == 0x501f);
-    CHECK(registers.fp == 0x5008);
-  }
-  SECTION("CFA from a saved stack pointer") {
-    words[3] = 0x1100;
-    REQUIRE(step(rule(GPUPROF_UNWIND_DEREF_SP, GPUPROF_UNWIND_FP_SAME, 8, 0), registers, read) == Step::caller);
-    CHECK(registers.sp == 0x1100);
-  }
-  SECTION("PLT entry") {
-    REQUIRE(step(rule(GPUPROF_UNWIND_PLT, GPUPROF_UNWIND_FP_SAME, 0, 0), registers, read) == Step::caller);
-    CHECK(registers.sp == 0x1018);
-    registers = {0x40b, 0x1010, 0x1040, true};
-    REQUIRE(step(rule(GPUPROF_UNWIND_PLT, GPUPROF_UNWIND_FP_SAME, 0, 0), registers, read) == Step::caller);
-    CHECK(registers.sp == 0x1020);
-  }
-  SECTION("signal frame") {
-    REQUIRE(step(rule(GPUPROF_UNWIND_SIGNAL, GPUPROF_UNWIND_FP_SAME, 0, 0), registers, read) == Step::caller);
-    CHECK(registers.pc == 0x5000 + 2 + 21);
-    CHECK(registers.sp == 0x5000 + 2 + 20);
-    CHECK(registers.fp == 0x5000 + 2 + 15);
-    CHECK(registers.exact);
-  }
-  SECTION("steps that cannot continue") {
-    CHECK(step(rule(GPUPROF_UNWIND_END, GPUPROF_UNWIND_FP_SAME, 0, 0), registers, read) == Step::end);
-    CHECK(step(GPUPROF_UNWIND_NONE, registers, read) == Step::no_rule);
-    CHECK(step(rule(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_SAME, 0, 0), registers, read) == Step::stuck);
-    registers = {0x400, 0x1010, 0x1040, true};
-    CHECK(step(rule(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_SAME, 0x1000, 0), registers, read) == Step::unreadable);
-    CHECK(step(rule(GPUPROF_UNWIND_DEREF_SP, GPUPROF_UNWIND_FP_SAME, 0x1000, 0), registers, read) == Step::unreadable);
-    CHECK(step(rule(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_AT_CFA, 16, 0x1000), registers, read) == Step::unreadable);
-  }
 }
 
 TEST_CASE("the vdso has rules", "[unwind]") {

@@ -268,15 +268,20 @@ TEST_CASE("the files of throttled time belong to all cgroups of a process") {
 }
 
 TEST_CASE("the state and the system call of a thread say why it is blocked") {
+  const auto in_call = [](long number, const char* registers) { return std::to_string(number) + registers; };
   CHECK(blocked_reason("7 (a) S) R 1", "running\n").empty());
-  CHECK(blocked_reason("7 (a) R) S 1", "202 0x1 0x2 0x0 0x0 0x0 0x0 0x7f 0x7e\n") == "waits: futex");
-  CHECK(blocked_reason("7 (app) S 1", "230 0x0 0x0 0x7f 0x0 0x0 0x0 0x7f 0x7e\n") == "sleeps");
-  CHECK(blocked_reason("7 (app) S 1", "0 0x3 0x7f 0x10 0x0 0x0 0x0 0x7f 0x7e\n") == "waits: read or write");
-  CHECK(blocked_reason("7 (app) D 1", "0 0x3 0x7f 0x10 0x0 0x0 0x0 0x7f 0x7e\n") == "disk");
-  CHECK(blocked_reason("7 (app) S 1", "74 0x3 0x7f 0x10 0x0 0x0 0x0 0x7f 0x7e\n") == "disk");  // fsync
+  CHECK(blocked_reason("7 (a) R) S 1", in_call(SYS_futex, " 0x1 0x2 0x0 0x0 0x0 0x0 0x7f 0x7e\n")) == "waits: futex");
+  CHECK(blocked_reason("7 (app) S 1", in_call(SYS_clock_nanosleep, " 0x0 0x0 0x7f 0x0 0x0 0x0 0x7f 0x7e\n")) ==
+        "sleeps");
+  CHECK(blocked_reason("7 (app) S 1", in_call(SYS_read, " 0x3 0x7f 0x10 0x0 0x0 0x0 0x7f 0x7e\n")) ==
+        "waits: read or write");
+  CHECK(blocked_reason("7 (app) D 1", in_call(SYS_read, " 0x3 0x7f 0x10 0x0 0x0 0x0 0x7f 0x7e\n")) == "disk");
+  CHECK(blocked_reason("7 (app) S 1", in_call(SYS_fsync, " 0x3 0x7f 0x10 0x0 0x0 0x0 0x7f 0x7e\n")) ==
+        "disk");  // fsync
   CHECK(blocked_reason("7 (app) D 1", "-1 0x7f 0x7e\n") == "page fault");
   CHECK(blocked_reason("7 (app) S 1", "running\n").empty());
-  CHECK(blocked_reason("7 (app) R 1", "230 0x0 0x0 0x7f 0x0 0x0 0x0 0x7f 0x7e\n") == "sleeps");  // it woke up later
+  CHECK(blocked_reason("7 (app) R 1", in_call(SYS_clock_nanosleep, " 0x0 0x0 0x7f 0x0 0x0 0x0 0x7f 0x7e\n")) ==
+        "sleeps");  // it woke up later
   CHECK(blocked_reason("7 (app) R 1", "").empty());
   CHECK(blocked_reason("7 (app) T 1", "") == "stopped");
   CHECK(blocked_reason("7 (app) S 1", "") == "waits");

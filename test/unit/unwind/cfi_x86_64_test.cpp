@@ -1,7 +1,7 @@
-#include "unwind/cfi.h"
-
+// Tests hand-made call frame information of x86-64, and all of the reader that does not depend on the processor.
 #include "catch.h"
 #include "frame_bytes.h"
+#include "unwind/cfi.h"
 
 using namespace gpuprof::unwind;
 
@@ -285,6 +285,13 @@ TEST_CASE("a damaged section gives the rules before the damage", "[unwind]") {
     bytes.usual_cie().begin().u32(distance).u64(0x4000).u64(0x40).uleb(0).end();
     rules_of(bytes.bytes, Section::eh_frame, &whole);
   }
+}
+
+TEST_CASE("on x86-64 an unsaved return address gives no rule", "[unwind]") {
+  FrameBytes bytes;
+  bytes.begin().u32(0).u8(1).text("zR").uleb(1).sleb(-8).u8(16).uleb(1).u8(0x04).all({0x0c, 7, 8}).end();
+  CHECK(rules_of(bytes.function(0x4000, 0x40, {0x41, 0x90, 1}).bytes) ==
+        Rules{{0x4000, kNoRule}, {0x4001, sp_rule(8)}, {0x4040, kNoRule}});
 }
 
 TEST_CASE("random changes are read without a crash", "[unwind]") {
