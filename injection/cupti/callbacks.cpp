@@ -216,6 +216,15 @@ void report_duration(const CUpti_CallbackData& data, uint64_t end_ns) {
   host_call(host_id(data), open_call.timed_from_ns, end_ns, data.functionName);
 }
 
+// Counts a launch in an exit handler that runs after the recording has ended. A driver call inside a runtime call is
+// the same launch.
+void count_late_launch(CallKind kind, const CUpti_CallbackData& data) {
+  if (is_launch(kind) && ended() && !failed(data) && id_of(data) != last_launch) {
+    last_launch = id_of(data);
+    lost_after_end(1);
+  }
+}
+
 void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& data) {
   const auto is_this = [&](const OpenCall& call) {
     return call.open && call.correlation == id_of(data) && call.id == id && call.domain == domain;
@@ -228,6 +237,7 @@ void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Call
     }
   }
   if (!is_this(open_call)) {
+    count_late_launch(kind_of(domain, id), data);
     return;  // begin_call() has ignored this call
   }
   open_call.open = false;

@@ -13,6 +13,7 @@
 #include "base/thread_state.h"
 #include "ipc/connect.h"
 #include "ipc/process_state.h"
+#include "ipc/ring.h"
 #include "python/python.h"
 #include "runtime/connection_resets.h"
 #include "runtime/cpu_samples.h"
@@ -247,6 +248,18 @@ void finish() {
     if (needed) {
       wait_for_recorder(segment);
     }
+  }
+}
+
+bool ended() {
+  // leave_segment() has cleared the segment of a process that was detached from.
+  return load_acquire(&state.phase) == kOff && load_relaxed(state.alive) != 0 && state.segment != nullptr &&
+         load_relaxed(&state.segment->state) == GPUPROF_STATE_FINISHED;
+}
+
+void lost_after_end(uint64_t work) {
+  if (ended()) {
+    add_relaxed(&ring_of(state.segment, thread_state()).lost[GPUPROF_LOSS_UNFINISHED], work);
   }
 }
 

@@ -41,6 +41,12 @@ void flush_served();
 // Closes the connection when the process ends normally. May wait some heartbeats for the recorder to read everything.
 void finish();
 
+// Returns whether finish() has ended this process's recording at its exit. Exit handlers may still launch work.
+[[nodiscard]] bool ended();
+
+// Counts such work as lost.
+void lost_after_end(uint64_t work);
+
 // Reports the normal end as finish() does, but goes on recording, because exit handlers may still launch work. May be
 // called again.
 void finish_so_far();

@@ -11,7 +11,7 @@ enum gpuprof_loss {
   GPUPROF_LOSS_NO_TIMING = 4,         /* commands for which the driver reported no times */
   GPUPROF_LOSS_OUT_OF_MEMORY = 5,     /* records dropped because there was no memory for a buffer or a name */
   GPUPROF_LOSS_REENTRANT = 6,         /* calls made while the injection library was already running on the thread */
-  GPUPROF_LOSS_UNFINISHED = 7,        /* GPU work that was still running when the target ended */
+  GPUPROF_LOSS_UNFINISHED = 7,        /* GPU work that ended after the recording of the target */
   GPUPROF_LOSS_RANGE_LIMIT = 8,       /* launches whose NVTX ranges do not have the program's names */
   GPUPROF_LOSS_STACK = 9,        /* launches not reported, or without a stack because it was not taken or not sent */
   GPUPROF_LOSS_DETAIL = 10,      /* other records (name, call, ...) that did not fit into the ring or came too late */

@@ -48,7 +48,7 @@ struct Text {
 };
 constexpr Text kTexts[] = {{"--load", &Options::load}, {"--ending", &Options::ending}, {"--until", &Options::until}};
 
-constexpr const char* kEndings[] = {"return", "_exit", "abort", "segv", "kill", "exec", "reset"};
+constexpr const char* kEndings[] = {"return", "_exit", "abort", "segv", "kill", "exec", "reset", "late"};
 
 [[noreturn]] void usage() {
   fprintf(stderr, "usage: mock_cuda_app");

@@ -124,6 +124,11 @@ class RecordCupti(rig.RuntimeTest):
         self.assertIn(did["total_ops"] // 10, profile.losses().values(), stderr)
         self.assert_conserved(profile)
 
+    def test_launches_of_late_exit_handlers_are_counted_as_lost(self):
+        profile, did, stderr = self.record_app("--launches", "10", "--ending", "late")
+        self.assertEqual(profile.losses(), {"unfinished": 3}, stderr)
+        self.assertEqual(profile.end()["gpu_records"], did["total_ops"], stderr)
+
     def test_calls_that_fail_are_counted_with_error_and_call_path(self):
         _, did, stderr = self.record_app("--launches", "10", "--fail", "30")
         self.assertEqual(did["failed"], 30)
