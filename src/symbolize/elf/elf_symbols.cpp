@@ -4,6 +4,8 @@
 #include <limits>
 #include <tuple>
 
+#include "symbolize/elf/plt_arch.h"
+
 namespace gpuprof::symbolize {
 namespace {
 
@@ -22,7 +24,7 @@ uint32_t clamp32(uint64_t value) {
 
 std::optional<uint8_t> symbol_rank(const Elf64_Sym& symbol) {
   const unsigned type = ELF64_ST_TYPE(symbol.st_info);
-  if (symbol.st_shndx == SHN_UNDEF || symbol.st_name == 0) {
+  if (symbol.st_shndx == SHN_UNDEF || symbol.st_name == 0 || arch::is_mark(symbol)) {
     return std::nullopt;
   }
   if (type == STT_NOTYPE) {

@@ -52,4 +52,9 @@ bool is_function_relocation(uint64_t type) {
   return type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT;
 }
 
+// Assemblers mark each change between code ("$x") and data ("$d"). There are many marks, so their names are not read.
+bool is_mark(const Elf64_Sym& symbol) {
+  return ELF64_ST_TYPE(symbol.st_info) == STT_NOTYPE && ELF64_ST_BIND(symbol.st_info) == STB_LOCAL;
+}
+
 }  // namespace gpuprof::symbolize::arch

@@ -29,4 +29,8 @@ bool is_function_relocation(uint64_t type) {
   return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT;
 }
 
+bool is_mark(const Elf64_Sym& /*symbol*/) {
+  return false;
+}
+
 }  // namespace gpuprof::symbolize::arch

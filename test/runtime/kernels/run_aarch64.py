@@ -27,7 +27,7 @@ ENGINES = ["inproc", "bpf", "fp"]
 LIMIT_SECONDS = 600
 
 PREPARE = """export PATH=/bin
-for name in cat cut false kill ls mkdir rm sh sleep true; do /bin/busybox ln -s /bin/busybox /bin/$name 2>/dev/null; done
+for name in cat cp cut env false grep head kill ls mkdir mv printf rm sed sh sleep true; do /bin/busybox ln -s /bin/busybox /bin/$name 2>/dev/null; done
 mkdir -p /etc; echo root:x:0:0:root:/root:/bin/sh >/etc/passwd; cd /tmp
 """
 RECORD = """export LD_LIBRARY_PATH=/mocks GPUPROF_CUPTI_PATH=/mocks
@@ -55,7 +55,7 @@ def unit_tests(build):
         files[f"{name}.tests"] = "".join(run_under_qemu.as_pattern(test) + "\n" for test in tests).encode()
         script += f"/unit_{name} --input-file /{name}.tests; echo \"UNIT {name} $? of {len(tests)}\"\n"
     data = [*(build / "test/unit/symbolize_fixtures").rglob("*"), *(build / "test/unit").glob("*test_frames*.so"),
-            *(HERE.parent.parent / "unit/symbolize/fixtures").rglob("*")]
+            *(HERE.parent.parent / "unit/symbolize").rglob("*")]
     files.update({str(path.resolve()).lstrip("/"): path.read_bytes() for path in data if path.is_file()})
     return script, programs, files
 
