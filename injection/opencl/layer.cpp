@@ -102,10 +102,12 @@ void make_layer(cl_icd_dispatch& layer, const cl_icd_dispatch& below, cl_uint en
 // OPENCL_LAYERS names the layer twice, the second initialization must do nothing. Otherwise the hooks would call
 // themselves.
 const cl_icd_dispatch* add_loader(const void* code, const cl_icd_dispatch& below, cl_uint entries) {
+  // Comes first: with --stacks=bpf, the recorder reads the mappings again after a dlopen() in a process that it
+  // records. Until then, stacks are truncated.
+  const void* address = keep_loaded(code);
   if (loaders == nullptr && !begin_recording(kVendor)) {
     return nullptr;
   }
-  const void* address = keep_loaded(code);
   for (const Loader* known = loaders; known != nullptr; known = known->next) {
     if (known->address == address) {
       return nullptr;
