@@ -331,8 +331,12 @@ class CpuSamples(rig.RuntimeTest):
         share = expected["compute_in_a"] / on_cpu
         error = (max(share * (1 - share), 0.05) / self.samples(profile)) ** 0.5 * on_cpu
         self.assertLess(error, 0.02 * whole, "too few samples to tell anything")
-        self.assertAlmostEqual(found["compute_in_a", "[on CPU]"] / whole, expected["compute_in_a"] / whole,
-                               delta=0.01 + 4 * error / whole, msg=f"{message}, standard error {error}")
+        # Time on a CPU with no sample nearby has no function. It may be of any function.
+        least, nameless = found["compute_in_a", "[on CPU]"], found["", "[on CPU]"]
+        self.assertLess(nameless, 0.1 * whole, message)
+        message = f"{message}, standard error {error}"
+        self.assertGreater(expected["compute_in_a"], least - 0.01 * whole - 4 * error, message)
+        self.assertLess(expected["compute_in_a"], least + nameless + 0.01 * whole + 4 * error, message)
 
     @rig.requires("opencl", f"program:{BLOCKS}")
     def test_bpf_watches_new_threads_when_others_have_ended(self):
