@@ -251,7 +251,7 @@ struct PlaceCount {
 // The counters of a source, which only increase. The sink computes differences itself.
 struct Counters {
   uint64_t launches = 0;
-  uint64_t lost[16] = {};    // the index is an enum gpuprof_loss
+  uint64_t lost[16] = {};   // the index is an enum gpuprof_loss
   uint64_t counts[9] = {};  // the index is an enum gpuprof_count
 };
 

@@ -18,8 +18,8 @@ struct KnownDriver {
 std::vector<KnownDriver> known_drivers(std::span<const RunFacts* const> runs);
 
 // Returns how the runs were recorded differently, in ways that change their GPU time: windows of different length, or
-// samples of GPU code, CPU stacks or a limit of the overhead in only some runs. Returns each kind of difference once, with two of
-// the files.
+// samples of GPU code, CPU stacks or a limit of the overhead in only some runs. Returns each kind of difference once,
+// with two of the files.
 std::vector<std::string> recording_differences(std::span<const RunFacts* const> runs);
 
 // Returns a message for each run that has a larger share of failed launches than the other side. Ignores differences up
