@@ -18,21 +18,21 @@
 #include <bpf/bpf_core_read.h>
 /* clang-format on */
 
-#include "drm_counts.h"
-#include "drm_types.h"
+#include "jobs/drm_counts.h"
+#include "jobs/drm_types.h"
+#include "jobs/submitter.h"
 #include "launch_events.h"
 #include "loader.h"
 #include "python_threads.h"
 #include "stack_of_kernel.h"
-#include "submitter.h"
 #include "wire/drm_events.h"
 /* The order matters: each of these headers uses the headers above it. */
 /* clang-format off */
-#include "gpu_bindings.h"
-#include "batch_buffers.h"
-#include "xe_batches.h"
-#include "i915_batches.h"
-#include "drm_submission.h"
+#include "jobs/gpu_bindings.h"
+#include "jobs/batch_buffers.h"
+#include "jobs/xe_batches.h"
+#include "jobs/i915_batches.h"
+#include "jobs/drm_submission.h"
 /* clang-format on */
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

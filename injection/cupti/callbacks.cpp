@@ -219,7 +219,7 @@ void report_duration(const CUpti_CallbackData& data, uint64_t end_ns) {
 // Counts a launch in an exit handler that runs after the recording has ended. A driver call inside a runtime call is
 // the same launch.
 void count_late_launch(CallKind kind, const CUpti_CallbackData& data) {
-  if (is_launch(kind) && ended() && !failed(data) && id_of(data) != last_launch) {
+  if (is_launch(kind) && !failed(data) && id_of(data) != last_launch) {
     last_launch = id_of(data);
     lost_after_end(1);
   }
@@ -237,7 +237,9 @@ void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Call
     }
   }
   if (!is_this(open_call)) {
-    count_late_launch(kind_of(domain, id), data);
+    if (ended()) {
+      count_late_launch(kind_of(domain, id), data);
+    }
     return;  // begin_call() has ignored this call
   }
   open_call.open = false;

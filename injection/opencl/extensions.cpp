@@ -7,13 +7,14 @@
 #include "ipc/emit.h"
 #include "runtime/lifecycle.h"
 
-// unknown_calls_x86_64.S, unknown_calls_aarch64.S
+// unknown_calls_x86_64.S and unknown_calls_aarch64.S have the stubs. Stub i counts a call in gpuprof_unknown_calls[i]
+// and jumps to gpuprof_unknown_functions[i].
 extern "C" {
 constexpr uint32_t kStubs = 64;
 constexpr size_t kStubBytes = 32;
 extern const char gpuprof_unknown_stubs[kStubs * kStubBytes];
-extern void* gpuprof_unknown_functions[kStubs];
-extern uint64_t gpuprof_unknown_calls[kStubs];
+constinit void* gpuprof_unknown_functions[kStubs] = {};
+constinit uint64_t gpuprof_unknown_calls[kStubs] = {};
 }
 
 namespace gpuprof::injection::opencl {

@@ -1,17 +1,9 @@
 // Functions that count a call and jump to a driver's function, whose parameters they do not know. Function i uses
-// gpuprof_unknown_calls[i] and gpuprof_unknown_functions[i]. extensions.cpp knows the number and the size. They change
-// only registers that hold no parameters: x9 to x12 and x16.
+// gpuprof_unknown_calls[i] and gpuprof_unknown_functions[i]. extensions.cpp has both, and knows the size of a function.
+// They change only registers that hold no parameters: x9 to x12 and x16.
     .set count, 64
-    .bss
-    .balign 8
-    .global gpuprof_unknown_calls
     .hidden gpuprof_unknown_calls
-gpuprof_unknown_calls:
-    .skip 8 * count
-    .global gpuprof_unknown_functions
     .hidden gpuprof_unknown_functions
-gpuprof_unknown_functions:
-    .skip 8 * count
 
     .text
     .balign 32

@@ -1,16 +1,8 @@
 // Functions that count a call and jump to a driver's function, whose parameters they do not know. Function i uses
-// gpuprof_unknown_calls[i] and gpuprof_unknown_functions[i]. extensions.cpp knows the number and the size.
+// gpuprof_unknown_calls[i] and gpuprof_unknown_functions[i]. extensions.cpp has both, and knows the size of a function.
     .set count, 64
-    .bss
-    .balign 8
-    .global gpuprof_unknown_calls
     .hidden gpuprof_unknown_calls
-gpuprof_unknown_calls:
-    .skip 8 * count
-    .global gpuprof_unknown_functions
     .hidden gpuprof_unknown_functions
-gpuprof_unknown_functions:
-    .skip 8 * count
 
     .text
     .balign 32

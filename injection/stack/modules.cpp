@@ -34,10 +34,9 @@ using FindObject = int (*)(void*, FoundObject*);
 FindObject find_object = nullptr;
 
 // glibc keeps the number of files that it has ever loaded, and the number of files that are loaded, in _rtld_global.
-// From 2.35 on, they are at these offsets. Each module scan checks this by dl_iterate_phdr(),
+// From 2.35 on, they are at kLoaderAddsOffset and kLoadedOffset. Each module scan checks this by dl_iterate_phdr(),
 // which returns the same numbers. Unlike it, a launch can read them without a lock.
 constexpr uint64_t kLoadedOffset = 8;  // _dl_ns[0]._ns_nloaded
-constexpr uint64_t kAddsOffset = kLoaderAddsOffset;
 const char* loader_numbers = nullptr;  // _rtld_global, if its numbers are right
 uint32_t list_only = 0;
 
@@ -337,7 +336,7 @@ int take_loads(dl_phdr_info* info, size_t size, void* data) {
 }
 
 uint64_t adds_of(const char* numbers) {
-  return load_acquire(reinterpret_cast<const uint64_t*>(numbers + kAddsOffset));
+  return load_acquire(reinterpret_cast<const uint64_t*>(numbers + kLoaderAddsOffset));
 }
 
 uint32_t loaded_of(const char* numbers) {
@@ -368,7 +367,7 @@ const char* find_numbers() {
   const void* numbers = dlsym(RTLD_DEFAULT, "_rtld_global");
   const bool large =
       numbers != nullptr && dladdr1(numbers, &info, reinterpret_cast<void**>(&symbol), RTLD_DL_SYMENT) != 0 &&
-      symbol != nullptr && info.dli_saddr == numbers && symbol->st_size >= kAddsOffset + sizeof(uint64_t);
+      symbol != nullptr && info.dli_saddr == numbers && symbol->st_size >= kLoaderAddsOffset + sizeof(uint64_t);
   return large ? static_cast<const char*>(numbers) : nullptr;
 }
 

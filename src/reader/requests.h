@@ -17,9 +17,10 @@ enum class Ask : uint64_t {
   // virtual address, size, is it a function whose code is in the file, offset of its code.
   symbols,
   // Reads what an unwind table is made from. Only the file's descriptor.
-  // Answer: can a table be made; its source (unwind/table_file.h); the file's segments.
+  // Answer: can a table be made; its source (unwind/cache/table_file.h); the file's segments.
   table_source,
-  // Makes the unwind table of a file. Only the file's descriptor. Answer: the table's bytes (unwind/table_file.h).
+  // Makes the unwind table of a file. Only the file's descriptor. Answer: the table's bytes
+  // (unwind/cache/table_file.h).
   table,
   // Opens GPU code. Fields: free memory, id, is it a cubin; with a file that holds it.
   // Answer: is it valid; architecture of a cubin; platform of a zebin.

@@ -1,8 +1,8 @@
 #include "unwind/table_maker.h"
 
 #include "symbolize/elf/elf_image.h"
+#include "unwind/cache/table_file.h"
 #include "unwind/frame_sections.h"
-#include "unwind/table_file.h"
 
 namespace gpuprof::unwind {
 

@@ -1,6 +1,6 @@
 /* Finds the kernels that a batch of commands for an Intel GPU starts, one command per step. The caller reads the
- * memory: a BPF program (bpf/batch_buffers.h) or a test. Plain C without libc. The target wrote the batch, so it may
- * hold anything. */
+ * memory: a BPF program (bpf/jobs/batch_buffers.h) or a test. Plain C without libc. The target wrote the batch, so it
+ * may hold anything. */
 #ifndef GPUPROF_WIRE_BATCH_SCAN_H
 #define GPUPROF_WIRE_BATCH_SCAN_H
 

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
+#include "unwind/cache/table_file.h"
 #include "unwind/cfi.h"
 #include "unwind/table.h"
-#include "unwind/table_file.h"
 
 namespace {
 

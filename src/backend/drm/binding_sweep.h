@@ -1,4 +1,4 @@
-// Removes the entries of destroyed VMs from the maps of bpf/gpu_bindings.h.
+// Removes the entries of destroyed VMs from the maps of bpf/jobs/gpu_bindings.h.
 #pragma once
 
 namespace gpuprof::backend::drm {

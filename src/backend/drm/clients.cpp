@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kMaxFdInfo = 8192;  // bytes; the fdinfo of a DRM file usually has a few hundred
 constexpr size_t kMaxProcesses = 65536;
-constexpr int kMaxGenerations = 32;  // number of parents to check, as in bpf/submitter.h
+constexpr int kMaxGenerations = 32;  // number of parents to check, as in bpf/jobs/submitter.h
 
 // Calls `take` for the entries of a folder that are named by numbers, until it returns false or was called `most`
 // times.

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "symbolize/process_maps.h"
-#include "unwind/table_cache.h"
+#include "unwind/cache/table_cache.h"
 #include "wire/bpf_events.h"
 
 namespace gpuprof::record {

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "symbolize/elf/elf_image.h"
-#include "unwind/table_cache.h"
+#include "unwind/cache/table_cache.h"
 
 namespace {
 

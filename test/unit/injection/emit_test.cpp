@@ -22,7 +22,7 @@
 #include "child.h"
 #include "fake_recorder.h"
 #include "ipc/names.h"
-#include "jit_arch.h"
+#include "jit/jit_arch.h"
 #include "recorded.h"
 #include "runtime/launch.h"
 #include "runtime/lifecycle.h"

@@ -20,7 +20,7 @@
 
 #include "catch.h"
 #include "child.h"
-#include "jit_arch.h"
+#include "jit/jit_arch.h"
 #include "runtime/module_scan.h"
 #include "stack/modules.h"
 #include "walked.h"

@@ -1,4 +1,4 @@
-#include "unwind/table_cache.h"
+#include "unwind/cache/table_cache.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -14,7 +14,7 @@
 
 #include "catch.h"
 #include "own_modules.h"
-#include "unwind/table_file.h"
+#include "unwind/cache/table_file.h"
 
 using namespace gpuprof;
 using namespace gpuprof::unwind;

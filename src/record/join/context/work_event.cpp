@@ -20,17 +20,14 @@ constexpr profile::Op kHostOps[GPUPROF_HOST_OPS] = {
 
 WorkEvent work_event(const backend::GpuOp& op) {
   return {
-      .site =
-          {
-              .source = op.source,
-              .correlation = op.correlation,
-              .stream = op.stream,
-              .graph_node = op.graph_node,
-              .device = op.device,
-              .name_id = op.name_id,
-              .op = kGpuOps[op.op],
-              .has_call = op.exec == 0 || op.correlation != 0,  // false: an unknown launch of the known graph `exec`
-          },
+      .site = {.source = op.source,
+               .correlation = op.correlation,
+               .stream = op.stream,
+               .graph_node = op.graph_node,
+               .device = op.device,
+               .name_id = op.name_id,
+               .op = kGpuOps[op.op],
+               .has_call = op.exec == 0 || op.correlation != 0},  // false: an unknown launch of the known graph `exec`
       .start_ns = op.start_ns,
       .end_ns = op.end_ns,
       .queued_ns = op.queued_ns,

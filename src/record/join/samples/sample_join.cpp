@@ -80,8 +80,7 @@ bool SampleJoin::take(const Event& event, RetryPolicy policy) {
 // Leaves out samples that were taken while recording was off. Their launch is unknown, so the time of the sample
 // decides.
 bool SampleJoin::is_left_out(const Event& event, const PendingLaunch* launch) {
-  const bool may_be_off = launch == nullptr;
-  const bool left_out = may_be_off && !parts_.windows.contains(event.time_ns);
+  const bool left_out = launch == nullptr && !parts_.windows.contains(event.time_ns);
   join_.counters.totals().off_samples += left_out ? event.count : 0;
   return left_out;
 }

@@ -11,7 +11,7 @@
 
 #include "base/files/file.h"
 #include "base/files/safe_open.h"
-#include "unwind/table_file.h"
+#include "unwind/cache/table_file.h"
 
 namespace gpuprof::unwind {
 namespace {

@@ -4,7 +4,7 @@
 #ifndef GPUPROF_DRM_SUBMISSION_H
 #define GPUPROF_DRM_SUBMISSION_H
 
-#include "drm_types.h"
+#include "jobs/drm_types.h"
 #include "wire/drm_events.h"
 
 struct job_key {

@@ -1,4 +1,4 @@
-#include "unwind/table_file.h"
+#include "unwind/cache/table_file.h"
 
 #include <cstring>
 

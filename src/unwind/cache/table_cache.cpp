@@ -1,4 +1,4 @@
-#include "unwind/table_cache.h"
+#include "unwind/cache/table_cache.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 #include "base/files/safe_open.h"
 #include "base/log.h"
 #include "base/text/hex.h"
-#include "unwind/table_file.h"
+#include "unwind/cache/table_file.h"
 
 namespace gpuprof::unwind {
 namespace {
