@@ -74,12 +74,33 @@ print("ready", flush=True)
 sys.stdin.readline()
 sys.exit(subprocess.run([sys.executable, "-c", sys.argv[1]], user=65534, group=65534, extra_groups=[], cwd="/").returncode)
 """
+WITH_CHILD_OF_ONES_OWN = """
+import subprocess, sys
+import pyopencl
+pyopencl.get_platforms()
+print("ready", flush=True)
+sys.stdin.readline()
+sys.exit(subprocess.run([sys.executable, "-c", sys.argv[1]]).returncode)
+"""
 OTHER_USER = """
 import os, sys
 import pyopencl
 pyopencl.get_platforms()
 print(os.getpid(), flush=True)
 sys.stdin.readline()
+"""
+LATER_OTHER_USER = """
+import os, sys
+pid = os.fork()
+if pid == 0:
+    sys.stdin.readline()
+    os.setresuid(65534, 65534, 65534)
+    import pyopencl
+    pyopencl.get_platforms()
+    sys.stdin.readline()
+    os._exit(0)
+print(pid, flush=True)
+os.waitpid(pid, 0)
 """
 LAUNCHING = """
 import os, runpy, sys
@@ -195,6 +216,24 @@ class Attach(rig.RuntimeTest):
             recorder.wait(timeout=60)
             self.assertIn(f"process {pid} (", text_of(log.name))
             self.assertIn("but opencl records nothing of it", text_of(log.name))
+
+    @rig.requires("opencl", "pyopencl", "ebpf")
+    def test_a_child_that_changes_its_user_is_not_counted(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root")
+        with tempfile.TemporaryDirectory() as scratch, open(os.path.join(scratch, "stderr"), "w+", encoding="utf-8") as log:
+            target = subprocess.Popen([rig.pyopencl_python(), "-u", "-c", WITH_CHILD_OF_ONES_OWN, LATER_OTHER_USER],
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+            self.assertEqual(target.stdout.readline(), b"ready\n")
+            recorder = self.attach(target.pid, os.path.join(scratch, "attached.txt"), "-v", stderr=log)
+            target.stdin.write(b"go\n")
+            pid = int(target.stdout.readline())
+            for go, said in ((b"go\n", f"counting the launches of child process {pid}\n"),
+                             (b"go\n", f"not counting child process {pid}\n")):
+                self.assertTrue(rig.wait_for(lambda: said in text_of(log.name)), text_of(log.name))
+                target.stdin.write(go)
+            target.communicate(timeout=120)
+            recorder.wait(timeout=60)
 
     @rig.requires("ebpf")
     def test_a_process_without_opencl_is_refused(self):

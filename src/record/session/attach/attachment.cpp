@@ -116,7 +116,10 @@ bool Attachment::count_child(pid_t pid, bool uses_library, Correlator& correlato
   const auto id = static_cast<uint32_t>(pid);
   if (uses_library) {
     const auto child = children_.find(pid);
-    if (child == children_.end() || child->second->state() != ProcessGuard::State::same) {
+    // For root, state() calls a process of root unchanged for good. So compare the users, too.
+    const auto now = ProcessGuard::of_process(pid);
+    if (child == children_.end() || child->second->state() != ProcessGuard::State::same || !now ||
+        now->credentials().uid != guard_->credentials().uid) {
       engine->count_child(id, false);  // it has other rights now, or has ended
       log::debug("not counting child process " + std::to_string(pid));
       return false;
