@@ -8,6 +8,7 @@
 #include "level_zero/devices.h"
 #include "level_zero/executions.h"
 #include "level_zero/own_events.h"
+#include "runtime/recording.h"
 #include "runtime/work.h"
 
 namespace gpuprof::injection::level_zero {
@@ -184,19 +185,12 @@ void drop_context(ze_context_handle_t context) {
 }
 
 void wait_for_outstanding() {
-  constexpr uint64_t kLongest = 1000000000;
-  constexpr uint64_t kLongestWithoutProgress = 200000000;
   const timespec nap = {0, 1000000};
   const uint64_t begin = now_ns();
-  uint64_t progress = begin;
-  for (uint64_t left = outstanding(), now = begin;
-       left != 0 && now - begin < kLongest && now - progress < kLongestWithoutProgress; now = now_ns()) {
+  while (outstanding() != 0 && now_ns() - begin < kExitWaitForWorkNs) {
     nanosleep(&nap, nullptr);
     report_finished(UINT32_MAX, true);
     report_executions(true);
-    const uint64_t there = outstanding();
-    progress = there < left ? now_ns() : progress;
-    left = there;
   }
   const Locked locked;
   if (!locked.held()) {

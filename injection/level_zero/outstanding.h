@@ -40,8 +40,7 @@ void read_or_drop(TargetEvent* event);
 // Drops unfinished commands of a context that the target is destroying. Needs Locked.
 void drop_context(ze_context_handle_t context);
 
-// Waits for outstanding commands when the process ends: 0.2 s, or up to 1 s while more of them finish. Counts the
-// others as lost.
+// Waits up to 0.5 s for outstanding commands when the recording ends. Counts the others as lost.
 void wait_for_outstanding();
 
 void report_work(const Work& work, uint64_t correlation, uint64_t stream, uint32_t device,

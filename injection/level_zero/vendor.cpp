@@ -17,6 +17,7 @@
 #include "level_zero/stalls/stall_sampling.h"
 #include "level_zero/tracer.h"
 #include "runtime/lifecycle.h"
+#include "runtime/recording.h"
 #include "runtime/service_thread.h"
 
 namespace gpuprof::injection::level_zero {
@@ -91,7 +92,9 @@ void flush(bool last) {
   report_executions(true);
   flush_code();
   if (last) {
+    const uint64_t begin = now_ns();
     wait_for_outstanding();
+    note_exit_wait(now_ns() - begin);
     end_stalls();
   } else if (flush_requested()) {
     flush_stalls();

@@ -9,12 +9,32 @@
 #include "ipc/emit.h"
 #include "opencl/devices.h"
 #include "runtime/launch.h"
+#include "runtime/recording.h"
 #include "runtime/work.h"
 
 namespace gpuprof::injection::opencl {
 namespace {
 
-uint64_t outstanding = 0;
+uint64_t watched = 0;
+uint64_t completed = 0;
+
+uint32_t exit_begun = 0;  // atomic
+
+uint64_t outstanding() {
+  const uint64_t ended = load_acquire(&completed);  // read first: no command completes before it is watched
+  return load_relaxed(&watched) - ended;
+}
+
+// Counts a command. The exit handler must run before the destructors of the driver's compiler, whose objects are made
+// when it first needs them: at a build, or at a launch on a thread of the driver. So the handler moves up after the
+// first, second, fourth... command has been enqueued and has completed. This matters if the main thread, for which
+// exit_first_on_main_thread() was called, does not end the process.
+void count_command(uint64_t* counter) {
+  const uint64_t before = __atomic_fetch_add(counter, uint64_t{1}, __ATOMIC_RELEASE);
+  if ((before & (before + 1)) == 0) {
+    move_exit_handler();
+  }
+}
 
 // True while this thread requests a callback. A callback may then run at once, inside the launch, so it must not wait
 // for free space in the ring.
@@ -99,7 +119,7 @@ void CL_CALLBACK on_complete(cl_event event, cl_int status, void* data) {
   if (timed) {
     add_overhead(now_ns() - entered);
   }
-  __atomic_fetch_sub(&outstanding, uint64_t{1}, __ATOMIC_RELAXED);
+  count_command(&completed);
 }
 
 }  // namespace
@@ -112,7 +132,7 @@ void discard(Pending* pending) {
 }
 
 void watch(cl_event event, Pending* pending) {
-  add_relaxed(&outstanding, uint64_t{1});
+  count_command(&watched);
   watching = true;
   const cl_int status = target.clSetEventCallback(event, CL_COMPLETE, on_complete, pending);
   watching = false;
@@ -121,24 +141,25 @@ void watch(cl_event event, Pending* pending) {
   }
 }
 
-void wait_for_outstanding(bool last) {
-  constexpr int kNaps = 1000;
-  constexpr int kNapsWithoutProgress = 200;
-  const timespec nap = {0, 1000000};
-  uint64_t left = load_relaxed(&outstanding);
-  for (int total = 0, idle = 0; left != 0 && total < kNaps && idle < kNapsWithoutProgress; ++total, ++idle) {
+void wait_for_outstanding() {
+  if (!swap_if(&exit_begun, 0, 1)) {
+    return;
+  }
+  const timespec nap = {0, 1'000'000};
+  const uint64_t begin = now_ns();
+  while (outstanding() != 0 && now_ns() - begin < kExitWaitForWorkNs) {
     nanosleep(&nap, nullptr);
-    const uint64_t now = load_relaxed(&outstanding);
-    idle = now < left ? 0 : idle;
-    left = now;
   }
-  if (last) {
-    lost(GPUPROF_LOSS_UNFINISHED, left);
-  }
+  note_exit_wait(now_ns() - begin);
+}
+
+void count_unfinished() {
+  lost(GPUPROF_LOSS_UNFINISHED, outstanding());
 }
 
 void forget_outstanding() {
-  store_relaxed(&outstanding, uint64_t{0});
+  store_relaxed(&completed, uint64_t{0});
+  store_relaxed(&watched, uint64_t{0});
 }
 
 }  // namespace gpuprof::injection::opencl

@@ -30,9 +30,12 @@ void discard(Pending* pending);
 // Requests a callback for the command's completion. Takes ownership of `pending` and of one reference to the event.
 void watch(cl_event event, Pending* pending);
 
-// Waits for commands when the process ends: 0.2 s, or up to 1 s while more of them complete. If `last`, counts the
-// others as lost.
-void wait_for_outstanding(bool last);
+// Waits up to 0.5 s for unfinished commands when the process ends. Only the first call waits: later, objects of the
+// driver that the commands need may be destroyed.
+void wait_for_outstanding();
+
+// Counts unfinished commands as lost.
+void count_unfinished();
 
 // Forgets the parent's commands in a forked child, because they never complete there.
 void forget_outstanding();

@@ -31,6 +31,7 @@ constinit uint32_t lock = 0;
 
 // Begins a recording. The layer buffers nothing, so it serves flush requests at once.
 bool begin(bool /*attached*/) {
+  exit_first_on_main_thread();
   flush_served();
   return true;
 }
@@ -45,7 +46,11 @@ void in_forked_child() {
 
 void exiting(bool last) {
   report_unknown_calls(active());
-  wait_for_outstanding(last);
+  if (last) {
+    count_unfinished();
+  } else {
+    wait_for_outstanding();
+  }
   report_released_memory();
 }
 

@@ -7,6 +7,7 @@
 #include "base/handle_table.h"
 #include "opencl/devices.h"
 #include "runtime/module_scan.h"
+#include "runtime/recording.h"
 
 namespace gpuprof::injection::opencl {
 namespace {
@@ -79,6 +80,7 @@ cl_command_queue create_timed(cl_device_id device, Rewrite rewrite, Create creat
   if (queue != nullptr) {
     add_queue(queue, device, rewrite);
     scan_modules();  // done here, because OpenCL has no service thread
+    exit_first_on_main_thread();
   }
   return queue;
 }

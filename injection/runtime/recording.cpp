@@ -2,18 +2,25 @@
 
 #include <pthread.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "base/atomics.h"
 #include "base/guard.h"
+#include "ipc/emit.h"
 #include "runtime/cpu_samples.h"
 #include "runtime/lifecycle.h"
 #include "runtime/service_thread.h"
+
+// Of glibc. Registers a function that runs when the calling thread ends or calls exit(), before all exit handlers.
+extern "C" __attribute__((weak)) int __cxa_thread_atexit_impl(void (*function)(void*), void* argument, void* library);
+extern "C" __attribute__((visibility("hidden"))) void* __dso_handle;
 
 namespace gpuprof::injection {
 namespace {
@@ -138,6 +145,31 @@ bool begin_recording(const Vendor& vendor) {
   }
   start_cpu_samples();
   return true;
+}
+
+void move_exit_handler() {
+  atexit(at_exit);
+}
+
+void exit_first_on_main_thread() {
+  static constinit thread_local bool done = false;
+  if (done || syscall(SYS_gettid) != syscall(SYS_getpid) || __cxa_thread_atexit_impl == nullptr) {
+    return;
+  }
+  done = true;
+  __cxa_thread_atexit_impl([](void* /*argument*/) { move_exit_handler(); }, nullptr, &__dso_handle);
+}
+
+void note_exit_wait(uint64_t waited_ns) {
+  constexpr uint64_t kShortNs = 50'000'000;
+  if (waited_ns > kShortNs) {
+    char text[160];
+    snprintf(text, sizeof(text),
+             "gpuprof held the end of the process for %.2f s, because GPU work was unfinished: what ended in this time "
+             "would have been cut off without gpuprof",
+             static_cast<double>(waited_ns) / 1e9);
+    meta("note.exit_wait", text);
+  }
 }
 
 int attach(const Vendor& vendor, const char* socket, const char* token, unsigned user) {

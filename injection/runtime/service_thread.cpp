@@ -277,9 +277,10 @@ void finish_service_thread() {
   const bool ended = wait_for(Stage::ended, now_ns() + kExitWaitNs);
   pthread_mutex_unlock(&service.mutex);
   if (!ended) {
-    char text[96];
-    snprintf(text, sizeof(text), "timed out: %s did not return its last records", vendor().library);
-    meta(MetaKey("exit_flush").text, text);
+    char text[128];
+    snprintf(text, sizeof(text), "gpuprof held the end of the process for %.0f s: %s did not return its last records",
+             static_cast<double>(kExitWaitNs) / 1e9, vendor().library);
+    meta("note.exit_flush", text);
   }
 }
 

@@ -577,7 +577,7 @@ class Faults(InjectionTest):
         self.assertLess(time.monotonic() - begin, 20)  # takes two seconds on an idle machine
         self.assertEqual(source.launches, did["launches"])
         self.assertEqual(source.state, "finished")
-        self.assertIn("timed out", source.meta["cupti.exit_flush"])
+        self.assertIn("held the end of the process for 2 s", source.meta["note.exit_flush"])
 
 
 class MockRules(InjectionTest):

@@ -181,6 +181,7 @@ class LevelZero(ze_rig.LevelZeroTest):
         self.assert_exact(*self.record_app("leave_running"))
         profile, _, stderr = self.record_app("leave_running", faults="never_finish")
         self.assertEqual(profile.losses(), {"unfinished": 1}, stderr)
+        self.assertRegex(stderr, r"held the end of the process for 0\.[5-9]\d s,")
 
     def test_a_child_that_forked_late_is_reported(self):
         profile, expected, stderr = self.record_app("fork_late")

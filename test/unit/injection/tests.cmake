@@ -3,7 +3,7 @@
 gpuprof_unit_test(injection LINK gpuprof_inject_runtime_checked gpuprof_base Threads::Threads)
 
 if(TARGET gpuprof_inject_opencl AND TARGET example_opencl)
-  foreach(program opencl_semantics opencl_threads opencl_calls opencl_exit)
+  foreach(program opencl_semantics opencl_threads opencl_calls opencl_exit opencl_unfinished)
     add_executable(${program} ${CMAKE_CURRENT_SOURCE_DIR}/injection/opencl/${program}.cpp)
     target_include_directories(${program} SYSTEM PRIVATE ${GPUPROF_OPENCL_INCLUDE})
     target_link_libraries(${program} PRIVATE ${GPUPROF_OPENCL_LIBRARY} Threads::Threads)
@@ -34,9 +34,17 @@ endif()
 
 target_sources(unit_injection PRIVATE ${PROJECT_SOURCE_DIR}/injection/cupti/calls.cpp
                                      ${PROJECT_SOURCE_DIR}/injection/cupti/cubin.cpp
+                                     ${PROJECT_SOURCE_DIR}/injection/cupti/probes/block_summary.cpp
+                                     ${PROJECT_SOURCE_DIR}/injection/cupti/probes/fat_binary.cpp
+                                     ${PROJECT_SOURCE_DIR}/injection/cupti/probes/lz4_block.cpp
+                                     ${PROJECT_SOURCE_DIR}/injection/cupti/probes/ptx_lexer.cpp
+                                     ${PROJECT_SOURCE_DIR}/injection/cupti/probes/ptx_module.cpp
+                                     ${PROJECT_SOURCE_DIR}/injection/cupti/probes/ptx_probes.cpp
                                      ${PROJECT_SOURCE_DIR}/injection/cupti/sampling/sampling_texts.cpp
                                      ${PROJECT_SOURCE_DIR}/injection/cupti/windows/passed_launches.cpp
                                      ${PROJECT_SOURCE_DIR}/injection/cupti/windows/unfinished_launches.cpp)
+
+target_link_libraries(unit_injection PRIVATE ${GPUPROF_LIB_zstd})
 
 if(GPUPROF_LEVEL_ZERO_INCLUDE)
   target_include_directories(unit_injection SYSTEM PRIVATE ${GPUPROF_LEVEL_ZERO_INCLUDE})
