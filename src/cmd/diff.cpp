@@ -178,19 +178,26 @@ class Diff : public Command {
     return runs;
   }
 
-  // Skips subsets, because users may compare two time windows of one recording.
+  // Does not compare subsets with each other, because users may compare two time windows of one recording.
   static void warn_of_copies(const std::vector<Run>& runs) {
-    analyze::SeenRecordings seen;
-    for (const Run& run : runs) {
-      const compare::RunFacts& facts = run.facts;
-      if (!analyze::part_text(facts.info.meta).empty()) {
-        continue;
-      }
-      const std::string other = seen.add(analyze::recording_ids(facts.info.meta), facts.file);
-      if (!other.empty() && other != facts.file) {
+    analyze::SeenRecordings complete;
+    for (const bool is_subset : {false, true}) {
+      for (const Run& run : runs) {
+        const compare::RunFacts& facts = run.facts;
+        if (analyze::part_text(facts.info.meta).empty() == is_subset) {
+          continue;
+        }
+        analyze::SeenRecordings with_subset = complete;
+        const std::string other =
+            (is_subset ? with_subset : complete).add(analyze::recording_ids(facts.info.meta), facts.file);
+        if (other.empty() || other == facts.file) {
+          continue;
+        }
         const bool is_part = facts.info.meta.contains(std::string(analyze::kRecordingPartKey));
         log::warn(facts.file + " has a recording in common with " + other +
-                  (is_part ? ", which is in both only partly: the parts may overlap" : ": it is compared with itself"));
+                  (is_subset ? ": its work is compared with itself"
+                   : is_part ? ", which is in both only partly: the parts may overlap"
+                             : ": it is compared with itself"));
       }
     }
   }

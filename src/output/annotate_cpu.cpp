@@ -19,6 +19,14 @@ using analyze::Weight;
 
 constexpr size_t kCpuColumn = 10;
 
+// Returns "in step", "in step<2> and in step<1>" or "in 8 functions (most in step<2>)".
+std::string functions_of(const LaunchingLine& line) {
+  const size_t all = line.functions.size();
+  const auto name = [&line](size_t i) { return shown_name(shown_ends(line.functions[i])); };
+  return all > 2 ? "in " + count_text(all) + " functions (most in " + name(0) + ")"
+                 : "in " + name(0) + (all == 2 ? " and in " + name(1) : "");
+}
+
 class CpuListing {
  public:
   CpuListing(const LaunchingLines& lines, const FindSource& find, TextStream& stream)
@@ -99,7 +107,7 @@ class CpuListing {
     const auto put_line = [&](size_t i) {
       const LaunchingLine& line = file.lines[i];
       put(cells(line, std::to_string(line.line)) +
-          (source.ends.empty() ? "in " + shown_name(shown_ends(line.function)) : source_line(source, line.line)));
+          (source.ends.empty() ? functions_of(line) : source_line(source, line.line)));
     };
     list_lines(
         source, numbered, put_line,

@@ -336,7 +336,7 @@ class Session {
     Status written = output_.finish(*correlator_, end_ns, signals_, terminated_);
     add_written(output_.sink(), *memory_, correlator_->totals(), facts);
     if (const auto& kept = output_.kept()) {
-      facts.kept = {kept->ns, kept->sums.gpu_records, kept->sums.gpu_ns};
+      facts.kept = {kept->ns, kept->sums.gpu_records, kept->sums.gpu_ns, kept->earlier};
       facts.file_bytes = kept->bytes;
     }
     const int status = command_.status().value_or(0);

@@ -210,11 +210,20 @@ Phrases times(const SummaryFacts& facts) {
 }
 
 Phrases kept(const SummaryFacts& facts) {
-  const bool is_less = facts.kept && facts.kept->gpu_records < facts.totals.gpu_records;
-  return is_less
-             ? Phrases{"the profile has only the last " + duration_text(facts.kept->ns),
-                       counted(facts.kept->gpu_records, "GPU record"), duration_text(facts.kept->gpu_ns) + " GPU time"}
-             : Phrases();
+  if (!facts.kept || facts.kept->gpu_records >= facts.totals.gpu_records) {
+    return {};
+  }
+  Phrases phrases{"the profile has only the last " + duration_text(facts.kept->ns),
+                  counted(facts.kept->gpu_records, "GPU record"), duration_text(facts.kept->gpu_ns) + " GPU time"};
+  if (const std::vector<std::string>& files = facts.kept->earlier; files.size() == 1) {
+    phrases.push_back("an earlier part is in " + files[0]);
+  } else if (!files.empty()) {
+    phrases.push_back(
+        "earlier parts are in " +
+        (files.size() == 2 ? files[0] + " and " : std::to_string(files.size()) + " files, " + files[0] + " to ") +
+        files.back());
+  }
+  return phrases;
 }
 
 Phrases ending(const SummaryFacts& facts) {

@@ -29,6 +29,7 @@ struct SummaryFacts {
     uint64_t ns = 0;
     uint64_t gpu_records = 0;
     uint64_t gpu_ns = 0;
+    std::vector<std::string> earlier;  // with record --rotate: the files of the time before
   };
   std::optional<Kept> kept;      // with record --last: what the profile has. The other numbers are of all the time.
   std::optional<Around> around;  // with record -p: how long attaching and detaching took

@@ -29,6 +29,18 @@ using MergeReason = std::optional<std::string>;
 
 constexpr const char* kMergeAfterEnd = "there are records after END";
 
+// Returns the recording to which all rows of an input belong, or "" if there are several. All files of a rotation are
+// one recording.
+std::string recording_of_rows(const InputHeader& header) {
+  const auto& [whole, parts] = std::tie(header.recordings.whole, header.recordings.parts);
+  if (whole.size() + parts.size() != 1) {
+    return {};
+  }
+  const std::string_view rotation = header.text("recording.rotation");
+  return rotation.empty() ? *(whole.empty() ? parts : whole).begin()
+                          : std::string(rotation.substr(0, rotation.find(' ')));
+}
+
 class Merger {
  public:
   Merger(const MergeClock& clock, const RecordSink& sink) : clock_(clock), sink_(sink) {}
@@ -76,6 +88,7 @@ class Merger {
           name +
           " has no recording time (META start_unix_ns): assuming that it starts at the same time as the first input");
     }
+    RETURN_IF_ERROR(begin_recording(recording_of_rows(header)));
     for (const auto& [key, value] : header.meta) {
       RETURN_IF_ERROR(take_meta({key, value}));
     }
@@ -117,7 +130,16 @@ class Merger {
     for (const auto& [key, id] : lines) {
       RETURN_IF_ERROR(sink_(p::Meta{key, id}));
     }
+    has_several_ = lines.size() > 1;
     return {};
+  }
+
+  Status begin_recording(std::string_view id) {
+    if (!has_several_ || id == recording_) {
+      return {};
+    }
+    recording_ = id;
+    return sink_(p::Meta{kRecordingRowsKey, recording_});
   }
 
   Status take_records(p::Reader& reader, const InputHeader& header) {
@@ -249,7 +271,7 @@ class Merger {
       return reason;
     }
     if (const auto* const window = std::get_if<p::Window>(&record)) {
-      is_new = parts_.is_new(*window);
+      is_new = parts_.is_new(*window, recording_);
     }
     if (is_new && !std::holds_alternative<p::Unknown>(record)) {
       put(record);
@@ -266,6 +288,9 @@ class Merger {
   Status take_meta(const p::Meta& meta) {
     if (is_one_of(kClockKeys, meta.key) || meta.key == kRecordingKey || meta.key == kRecordingPartKey) {
       return {};
+    }
+    if (meta.key == kRecordingRowsKey) {
+      return begin_recording(meta.value);
     }
     if (meta.key == kSliceShiftKey) {
       had_shift_ns_ = std::max(had_shift_ns_, whole_number(meta.value).value_or(0));
@@ -363,6 +388,8 @@ class Merger {
   std::set<std::pair<std::string, std::string>> meta_;
   std::map<std::string, uint64_t> sums_;
   SubsetCollector parts_;
+  bool has_several_ = false;  // the inputs hold several recordings
+  std::string recording_;     // value of the last META recording.rows
   p::End end_;
   std::optional<Error> sink_failed_;
   MergeResult result_{.warnings = {}, .complete = true};

@@ -22,6 +22,8 @@ inline constexpr size_t kMostRecordings = size_t{1} << 18U;
 inline constexpr std::string_view kRecordingKey = "recording";
 // Id of a recording that may be in the profile only partly.
 inline constexpr std::string_view kRecordingPartKey = "recording.part";
+// Value: id of the recording to which the rows and WINDOW lines up to the next such line belong. Empty: not known.
+inline constexpr std::string_view kRecordingRowsKey = "recording.rows";
 
 struct Recordings {
   std::set<std::string> whole;  // ids of complete recordings in the profile

@@ -44,9 +44,10 @@ class SourceLineBuilder {
         line.values.total += weight;
         line.values.uncertainty += uncertainty;
       }
-      if (line.values.line == 0) {
-        line.values.line = frame.line;
-        line.values.function = tables_.text(frame.name);
+      line.values.line = frame.line;
+      Function& function = line.functions[tables_.text(frame.name)];
+      if (std::exchange(function.round, round_) != round_) {
+        function.total += weight;
       }
       innermost = &line;
       innermost_file_ = &file;
@@ -70,16 +71,27 @@ class SourceLineBuilder {
     for (const auto& [name, file] : sorted) {
       LaunchingFile& to = files.emplace_back(LaunchingFile{.file = name, .self = file.self, .total = file.total});
       for (const auto& [number, line] : file.lines) {
-        to.lines.push_back(line.values);
+        std::vector<std::pair<std::string_view, Function>> functions(line.functions.begin(), line.functions.end());
+        std::stable_sort(functions.begin(), functions.end(),
+                         [&](const auto& a, const auto& b) { return value(a.second.total) > value(b.second.total); });
+        LaunchingLine& added = to.lines.emplace_back(line.values);
+        for (const auto& [function, sum] : functions) {
+          added.functions.push_back(function);
+        }
       }
     }
     return files;
   }
 
  private:
-  // `round` is the number of the last stack that was added to the line, so that a recursion counts once.
+  // `round` is the number of the last stack that was added, so that a recursion counts once.
+  struct Function {
+    Weight total;
+    uint64_t round = 0;
+  };
   struct Line {
-    LaunchingLine values;
+    LaunchingLine values;  // without `functions`
+    std::map<std::string_view, Function> functions;
     uint64_t round = 0;
   };
   struct File {

@@ -13,10 +13,11 @@ namespace gpuprof::analyze {
 
 struct LaunchingLine {
   uint32_t line = 0;
-  std::string_view function;  // function of the first frame that had this line
-  Weight self;                // work whose innermost known line in the stack is this line
-  Weight total;               // work with this line anywhere in the stack; recursion counts once
-  Uncertainty uncertainty;    // of `total`
+  // Functions with this line, such as instances of a template; greatest share of `total` first.
+  std::vector<std::string_view> functions;
+  Weight self;              // work whose innermost known line in the stack is this line
+  Weight total;             // work with this line anywhere in the stack; recursion counts once
+  Uncertainty uncertainty;  // of `total`
 };
 
 struct LaunchingFile {

@@ -74,7 +74,7 @@ Status Job::take(const p::Record& record) {
     has_waits_ = true;
     add(host->slice, facts_of(host->work, false), {.ns = host->sum_ns, .count = host->count, .max_ns = host->max_ns});
   } else if (const auto* idle = std::get_if<p::Idle>(&record)) {
-    has_idle_ = true;
+    has_idle_ = has_idle_ || idle->ns > 0;
     if (index(idle->work) != 0) {
       const WorkFacts& facts = facts_of(idle->work, true);
       add(idle->slice, facts, {.ns = idle->ns});
@@ -419,7 +419,7 @@ std::string Job::kernel(const JobPath& path) {
 
 CallPath Job::call_path(const JobPath& path) {
   const p::Work& work = *tables_.work(path.example);
-  return {path_key(work, texts_of(path.activity)), path.activity == Activity::on_cpu ? lines_ : texts_};
+  return {path_key(work, texts_of(path.activity)), has_lines(path.activity) ? lines_ : texts_};
 }
 
 }  // namespace gpuprof::analyze

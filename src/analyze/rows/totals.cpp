@@ -242,16 +242,36 @@ uint64_t covered_ns(std::vector<p::Window> windows) {
   return sum;
 }
 
-uint64_t recorded_ns(const Aggregate& rows) {
+namespace {
+
+uint64_t selected_ns(const Aggregate& rows, const std::vector<p::Window>& windows) {
   const auto window = time_in_slices(rows.info.meta, rows.selected_window());
   if (!window || !rows.info.complete) {
     return 0;
   }
   if (!rows.window && subset_of(rows.info.meta) != Subset::slice) {
-    return rows.window_ns;
+    return covered_ns(windows);
   }
   const auto start_ns = rows.info.start_ns();
-  return start_ns ? covered_ns(windows_in(rows.windows, *window, *start_ns)) : 0;
+  return start_ns ? covered_ns(windows_in(windows, *window, *start_ns)) : 0;
+}
+
+}  // namespace
+
+uint64_t recorded_ns(const Aggregate& rows) {
+  return selected_ns(rows, rows.windows);
+}
+
+ObservedTime observed_time(const Aggregate& rows, p::DeviceId device) {
+  std::vector<p::Window> windows;
+  uint64_t sum = 0;
+  for (const auto& [id, recording] : rows.recordings) {
+    if (recording.devices.contains(device)) {
+      windows.insert(windows.end(), recording.windows.begin(), recording.windows.end());
+      sum = saturating_add(sum, selected_ns(rows, recording.windows));
+    }
+  }
+  return {selected_ns(rows, windows), sum};
 }
 
 bool has_several_recordings(const Aggregate& rows) {

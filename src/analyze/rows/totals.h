@@ -65,6 +65,15 @@ uint64_t covered_ns(std::vector<profile::Window> windows);
 // Returns the recorded time of the selected slices. Returns 0 if it is not known, such as without END.
 uint64_t recorded_ns(const Aggregate& rows);
 
+struct ObservedTime {
+  uint64_t ns = 0;      // 0: not known
+  uint64_t sum_ns = 0;  // sum over the recordings; more than `ns` if they overlap
+};
+
+// Returns how long the recordings of a merged profile observed a device, as a subset of that profile says. Limits it to
+// the selected slices.
+ObservedTime observed_time(const Aggregate& rows, profile::DeviceId device);
+
 // Returns whether the profile was merged from several recordings, or may have been.
 bool has_several_recordings(const Aggregate& rows);
 

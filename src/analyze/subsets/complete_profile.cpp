@@ -106,12 +106,21 @@ Result<bool> CompleteProfile::take(const p::Record& record) {
   return std::visit(
       [&]<typename R>(const R& r) -> Result<bool> {
         if constexpr (p::kIsRow<R>) {
+          if constexpr (std::is_same_v<R, p::Idle>) {
+            merged_[current_].devices.insert(r.device);
+            return r.ns != 0 || current_ == 0;  // a subset says with 0 ns that a recording observed the device
+          } else if constexpr (std::is_same_v<R, p::Share>) {
+            if (const p::Work* const work = tables_.work(r.work); current_ != 0 && work != nullptr) {
+              merged_[current_].devices.insert(work->device);
+            }
+          }
           count(record);
           return true;
         } else if constexpr (std::is_same_v<R, p::Meta>) {
           take_meta(r);
         } else if constexpr (std::is_same_v<R, p::Window>) {
           windows_.push_back(r);
+          merged_[current_].windows.push_back(r);
         } else if constexpr (std::is_same_v<R, p::End>) {
           end_ = r;
         } else if constexpr (!std::is_same_v<R, p::Unknown>) {
@@ -124,7 +133,23 @@ Result<bool> CompleteProfile::take(const p::Record& record) {
       record);
 }
 
+void CompleteProfile::begin_recording(std::string_view id) {
+  if (id.empty()) {
+    current_ = 0;
+    return;
+  }
+  const auto [known, is_new] = positions_.try_emplace(std::string(id), merged_.size());
+  current_ = known->second;
+  if (is_new) {
+    merged_.push_back({.id = known->first, .windows = {}, .devices = {}});
+  }
+}
+
 void CompleteProfile::take_meta(const p::Meta& meta) {
+  if (meta.key == kRecordingRowsKey) {
+    begin_recording(meta.value);
+    return;
+  }
   if (meta.key == "start_ns") {
     start_ns_ = whole_number(meta.value).value_or(0);
   }

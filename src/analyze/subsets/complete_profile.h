@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,13 @@
 namespace gpuprof::analyze {
 
 using MetaLines = std::vector<std::pair<std::string, std::string>>;
+
+// One recording of a merged profile.
+struct MergedRecording {
+  std::string id;  // META recording.rows
+  std::vector<profile::Window> windows;
+  std::set<profile::DeviceId> devices;  // with busy or idle time in the recording
+};
 
 // Collects everything but the rows. Memory grows with definitions, META and WINDOW lines.
 class CompleteProfile {
@@ -32,6 +41,10 @@ class CompleteProfile {
   [[nodiscard]] const std::map<uint32_t, MetaLines>& process_meta() const { return process_meta_; }
   [[nodiscard]] const MetaLines& recordings() const { return recordings_; }  // META recording and recording.part
   [[nodiscard]] const std::vector<profile::Window>& windows() const { return windows_; }
+  // The first element has the WINDOW lines before any META recording.rows, which are those of all recordings.
+  [[nodiscard]] const std::vector<MergedRecording>& merged() const { return merged_; }
+  // Index in merged() of the recording to which the last record belongs.
+  [[nodiscard]] size_t current() const { return current_; }
   [[nodiscard]] const std::optional<profile::End>& end() const { return end_; }
   // Describes differences between END's counts and the rows. Subsets do not show them: each has its own END.
   [[nodiscard]] std::vector<std::string> mismatches() const;
@@ -48,12 +61,16 @@ class CompleteProfile {
  private:
   void take_meta(const profile::Meta& meta);
   void count(const profile::Record& row);
+  void begin_recording(std::string_view id);
 
   profile::Tables tables_;
   MetaLines meta_;
   std::map<uint32_t, MetaLines> process_meta_;
   MetaLines recordings_;
   std::vector<profile::Window> windows_;
+  std::vector<MergedRecording> merged_{1};
+  std::map<std::string, size_t, std::less<>> positions_;  // in merged_, by id
+  size_t current_ = 0;
   std::optional<profile::End> end_;
   uint64_t gpu_records_ = 0;
   uint64_t gpu_ns_ = 0;

@@ -81,6 +81,7 @@ Status Filter::take_row(const p::Record& row) {
 Filter::Answer Filter::judge(const p::Record& row) {
   const RowOwner where = owner_of(row, whole_);
   Answer answer = Answer::yes;
+  bool is_of_process = !conditions_.inverted;
   for (size_t i = 0; i < kAspects; ++i) {
     const auto aspect = static_cast<Aspect>(i);
     if (!conditions_.has(aspect)) {
@@ -88,9 +89,13 @@ Filter::Answer Filter::judge(const p::Record& row) {
     }
     const Answer one = ask(aspect, where).value_or(Answer::unknown);
     matched_[i] += one == Answer::yes && is_of_work(row) ? 1 : 0;
+    is_of_process = is_of_process && (one == Answer::yes || (aspect != Aspect::process && aspect != Aspect::rank));
     if (one == Answer::no || answer == Answer::yes) {
       answer = answer == Answer::no ? Answer::no : one;
     }
+  }
+  if (is_of_process) {
+    recordings_.insert(whole_.current());
   }
   return answer;
 }
@@ -167,15 +172,6 @@ std::optional<TimeWindow> Filter::selected_window() const {
   return window_of(slices_of(*conditions_.window, whole_.grid()), whole_.grid());
 }
 
-// Returns the recording's windows, cut to the time condition. Other conditions do not shorten windows.
-std::vector<p::Window> Filter::kept_windows() const {
-  const auto time = selected_window();
-  if (!time || conditions_.inverted) {
-    return whole_.windows();
-  }
-  return windows_in(whole_.windows(), *time, whole_.start_ns());
-}
-
 std::string Filter::left_out() const {
   std::string text;
   for (const auto& [word, count] : left_out_) {
@@ -224,8 +220,13 @@ Status Filter::finish() {
   if (!part_ || part_->is_empty()) {
     return nothing();
   }
-  const auto windows = kept_windows();
-  SubsetWriter::Last last{.meta = {}, .windows = windows, .pids = {}, .launches = part_->launches()};
+  // Only conditions on time and processes shorten the recorded time.
+  SubsetWriter::Last last{.meta = {},
+                          .time = conditions_.inverted ? std::nullopt : selected_window(),
+                          .all_recordings = !conditions_.has(Aspect::process) && !conditions_.has(Aspect::rank),
+                          .more_recordings = recordings_,
+                          .pids = {},
+                          .launches = part_->launches()};
   if (const std::string text = left_out(); !text.empty()) {
     last.meta.emplace_back(kLeftOutKey, text);
   }

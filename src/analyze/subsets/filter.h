@@ -68,7 +68,6 @@ class Filter {
   Answer ask_process(Aspect aspect, const profile::Process& process);
   Answer ask_work(Aspect aspect, profile::WorkId id);
   [[nodiscard]] bool is_of_time(uint64_t slice) const;
-  [[nodiscard]] std::vector<profile::Window> kept_windows() const;
   [[nodiscard]] Error nothing() const;
   [[nodiscard]] std::string kept_text() const;
 
@@ -85,6 +84,7 @@ class Filter {
   uint64_t rows_ = 0;
   std::array<uint64_t, kAspects> matched_{};
   std::map<std::string, uint64_t> left_out_;
+  std::set<size_t> recordings_;  // with rows that match the conditions on processes and ranks
 };
 
 }  // namespace gpuprof::analyze

@@ -243,6 +243,16 @@ Status Split::add_weighted() {
   return {};
 }
 
+// Returns whether no subset has rows of a recording, and so none would have its windows.
+bool Split::lacks_recordings() const {
+  for (size_t i = 1; i < whole_.merged().size() && by_ != SplitBy::time; ++i) {
+    if (std::none_of(parts_.begin(), parts_.end(), [i](const SubsetWriter& part) { return part.has(i); })) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Adds to "rest" all processes, devices, META lines and launches that are in no subset. Finishes all subsets.
 Status Split::add_leftovers() {
   std::set<p::ProcessId> processes;
@@ -262,7 +272,7 @@ Status Split::add_leftovers() {
   for (const p::Process& process : tables.processes()) {
     pids.insert(process.pid);
   }
-  SubsetWriter::Last last{.meta = {}, .windows = whole_.windows(), .pids = {}, .launches = 0};
+  SubsetWriter::Last last{.meta = {}, .all_recordings = true, .more_recordings = {}, .pids = {}, .launches = 0};
   for (const auto& [pid, lines] : whole_.process_meta()) {
     if (!pids.contains(pid)) {
       last.pids.insert(pid);
@@ -277,7 +287,7 @@ Status Split::add_leftovers() {
   const MetaLines& meta = whole_.meta();
   const bool sums =
       std::any_of(meta.begin(), meta.end(), [](const auto& line) { return is_one_of(kSummedKeys, line.first); });
-  if (launches > 0 || sums || meta.size() > kMostMeta || whole_.recordings().size() > kMostMeta ||
+  if (launches > 0 || sums || lacks_recordings() || meta.size() > kMostMeta || whole_.recordings().size() > kMostMeta ||
       whole_.windows().size() > kMostWindows || !last.pids.empty() || !more_processes.empty() ||
       !more_devices.empty()) {
     auto made = rest();
@@ -293,9 +303,8 @@ Status Split::add_leftovers() {
     RETURN_IF_ERROR(rest_->finish(last));
   }
   last.pids.clear();
-  if (whole_.windows().size() > kMostWindows) {
-    last.windows = {};
-  }
+  last.has_windows = whole_.windows().size() <= kMostWindows;
+  last.all_recordings = by_ == SplitBy::time;
   for (size_t i = 0; i < parts_.size(); ++i) {
     last.launches = of_parts[i];
     RETURN_IF_ERROR(parts_[i].finish(last));

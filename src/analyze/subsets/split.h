@@ -48,6 +48,7 @@ class Split {
   MetaLines own_meta(const std::string& which);
   Status add_scales();
   Status add_weighted();
+  [[nodiscard]] bool lacks_recordings() const;
   Status add_leftovers();
   [[nodiscard]] Error nothing() const;
 

@@ -221,11 +221,11 @@ bool SubsetCollector::take(std::string_view key, std::string_view value) {
   return true;
 }
 
-bool SubsetCollector::is_new(const profile::Window& window) {
+bool SubsetCollector::is_new(const profile::Window& window, std::string_view recording) {
   if (current_ == nullptr) {
     return true;
   }
-  const std::pair key(window.start_ns, window.end_ns);
+  const std::tuple key(std::string(recording), window.start_ns, window.end_ns);
   size_t& written = current_->windows[key];
   if (++windows_[key] <= written) {
     return false;

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -93,27 +94,29 @@ class SubsetCollector {
   // of the result, because rest() has the lines for the result.
   bool take(std::string_view key, std::string_view value);
 
-  // Returns true if the result does not have the window yet. Each subset repeats all windows of the complete profile.
-  bool is_new(const profile::Window& window);
+  // Returns true if the result does not have this window of the recording yet. Subsets repeat the windows of the
+  // complete profile.
+  bool is_new(const profile::Window& window, std::string_view recording);
 
   using Lines = std::vector<std::pair<std::string, std::string>>;
   [[nodiscard]] Lines rest() const;
 
  private:
-  struct Group {  // the subsets of one profile
+  using Windows = std::map<std::tuple<std::string, uint64_t, uint64_t>, size_t>;  // recording, start and end
+  struct Group {                                                                  // the subsets of one profile
     std::set<std::string> which;
     std::set<std::string> counts;
     size_t inputs = 0;
     // META lines of an earlier split, without repetitions, if the profile that was split was itself a subset.
     Lines inherited;
-    std::map<std::pair<uint64_t, uint64_t>, size_t> windows;  // how many times the result has each window
+    Windows windows;  // how many times the result has each window
     [[nodiscard]] bool complete() const {
       return counts.size() == 1 && inputs == which.size() && *counts.begin() == std::to_string(which.size());
     }
   };
   std::map<std::string, Group, std::less<>> groups_;
   Group* current_ = nullptr;
-  std::map<std::pair<uint64_t, uint64_t>, size_t> windows_;  // how many times the current input has each window
+  Windows windows_;  // how many times the current input has each window
 };
 
 }  // namespace gpuprof::analyze

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
 #include "analyze/merge/merge_clock.h"
+#include "analyze/merge/recordings.h"
 #include "analyze/rows/totals.h"
 #include "analyze/subsets/subset_meta.h"
 #include "base/return_if_error.h"
@@ -61,7 +64,14 @@ Status SubsetWriter::begin(const MetaLines& own) {
     }
   }
   RETURN_IF_ERROR(put_meta());
-  return put_lines(own);
+  RETURN_IF_ERROR(put_lines(own));
+  return begin_recording(whole_.current());
+}
+
+Status SubsetWriter::begin_recording(size_t recording) {
+  return recording == std::exchange(recording_, recording)
+             ? Status()
+             : sink_(p::Meta{kRecordingRowsKey, whole_.merged()[recording].id});
 }
 
 bool SubsetWriter::count(const p::Record& row) {
@@ -89,6 +99,10 @@ bool SubsetWriter::count(const p::Record& row) {
 
 Status SubsetWriter::add(p::Record row) {
   is_empty_ = is_empty_ && !is_of_work(row);
+  RETURN_IF_ERROR(begin_recording(whole_.current()));
+  if (is_of_work(row) || std::holds_alternative<p::Idle>(row)) {
+    recordings_.insert(recording_);
+  }
   if (!count(row)) {
     return Error{"the sum of all " + std::string(kind_of(row)) + " records exceeds 64 bits"};
   }
@@ -106,10 +120,39 @@ Status SubsetWriter::add_definitions(std::span<const p::ProcessId> processes, st
   return ids_.status();
 }
 
+// Writes the windows. Writes an IDLE line of 0 ns for each recording of a merged profile and each device that it
+// observed: the subset may lack the rows that would say so.
+Status SubsetWriter::put_windows(const Last& last) {
+  const auto& merged = whole_.merged();
+  for (size_t i = 0; i < merged.size(); ++i) {
+    if (i != 0 && !last.all_recordings && !has(i) && !last.more_recordings.contains(i)) {
+      continue;
+    }
+    const std::vector<p::Window> windows =
+        last.time ? windows_in(merged[i].windows, *last.time, whole_.start_ns()) : merged[i].windows;
+    if (windows.empty()) {
+      continue;
+    }
+    RETURN_IF_ERROR(begin_recording(i));
+    const uint64_t slice = whole_.has_grid() ? whole_.slice_of(windows.front().start_ns) : 0;
+    for (const p::DeviceId device : ids_.devices()) {
+      if (i != 0 && merged[i].devices.contains(device)) {
+        p::Record row = p::Idle{.slice = slice, .device = device, .work = {}, .ns = 0};
+        RETURN_IF_ERROR(ids_.map(row));
+        RETURN_IF_ERROR(sink_(row));
+      }
+    }
+    for (const p::Window& window : windows) {
+      RETURN_IF_ERROR(sink_(window));
+    }
+  }
+  return {};
+}
+
 Status SubsetWriter::finish(const Last& last) {
   RETURN_IF_ERROR(ids_.explain_places());
-  for (const p::Window& window : last.windows) {
-    RETURN_IF_ERROR(sink_(window));
+  if (last.has_windows) {
+    RETURN_IF_ERROR(put_windows(last));
   }
   RETURN_IF_ERROR(put_meta());
   std::set<uint32_t> pids = last.pids;

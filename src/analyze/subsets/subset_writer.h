@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <utility>
 
 #include "analyze/merge/merge.h"
+#include "analyze/rows/time_window.h"
 #include "analyze/subsets/complete_profile.h"
 #include "analyze/subsets/subset_ids.h"
 
@@ -50,18 +52,25 @@ class SubsetWriter {
 
   struct Last {
     MetaLines meta;
-    std::span<const profile::Window> windows;
-    std::set<uint32_t> pids;  // also write the "process.<pid>." META lines of these pids
+    bool has_windows = true;
+    std::optional<TimeWindow> time;    // cut the windows to this time
+    bool all_recordings = false;       // false: only windows of recordings with a row in the subset
+    std::set<size_t> more_recordings;  // the windows of these, too (indexes in CompleteProfile::merged())
+    std::set<uint32_t> pids;           // also write the "process.<pid>." META lines of these pids
     uint64_t launches = 0;
   };
   // Writes END only if the complete profile has one.
   Status finish(const Last& last);
 
   [[nodiscard]] const SubsetIds& ids() const { return ids_; }
+  // True if a row of this recording was added (see CompleteProfile::merged()).
+  [[nodiscard]] bool has(size_t recording) const { return recordings_.contains(recording); }
 
  private:
   Status put_meta();
   Status put_lines(const MetaLines& lines);
+  Status begin_recording(size_t recording);
+  Status put_windows(const Last& last);
   [[nodiscard]] bool count(const profile::Record& row);  // returns false if a sum exceeds 64 bits
 
   const CompleteProfile& whole_;
@@ -69,6 +78,8 @@ class SubsetWriter {
   SubsetMeta meta_;
   SubsetIds ids_{whole_, sink_};
   size_t meta_written_ = 0;
+  size_t recording_ = 0;         // index in CompleteProfile::merged(), as the last META recording.rows says
+  std::set<size_t> recordings_;  // with rows in the subset
   profile::End end_;
   uint64_t pieces_ = 0;  // GPU work items and counted launches
   bool has_launches_ = false;

@@ -102,7 +102,8 @@ std::string device_use(const DeviceLine& device) {
   const std::string busy = percent_text(std::min(device.busy_ns, device.wall_ns), device.wall_ns) + " (" +
                            short_duration(device.busy_ns) + " of " + short_duration(device.wall_ns);
   const bool is_exact = device.busy_ns == device.weight.ns;  // nothing in the subset shared the device with other work
-  return device.overlap ? "busy at most " + busy + ", recordings overlap)"
+  return device.overlap
+             ? "busy at most " + busy + ", recordings overlap)" + (device.partial ? ", counting only this subset" : "")
          : device.partial
              ? (is_exact ? "busy " : "busy at least ") + busy + ")" +
                    (is_exact ? "" : ", at most " + short_duration(std::min(device.weight.ns, device.wall_ns))) +
@@ -200,8 +201,10 @@ void print_headline(const Summary& summary, Page& page) {
     case ProfileKind::mixed:
       break;
   }
-  line("GPU time " + short_duration(summary.all.ns) + " in " + counted_text(summary.gpu_records, "operation") + ", " +
-       percent_text_down(summary.with_stack_records, summary.gpu_records) + " of them with a CPU stack" +
+  line("GPU time " + short_duration(summary.all.ns) + " in " + counted_text(summary.gpu_records, "operation") +
+       (summary.gpu_records == 0
+            ? ""
+            : ", " + percent_text_down(summary.with_stack_records, summary.gpu_records) + " of them with a CPU stack") +
        (truncated.empty() ? "" : ", " + truncated + " truncated"));
   line(summary.untimed == 0 ? "" : counted_text(summary.untimed, "more launch") + " without GPU times, only counted");
   line(samples_line(summary));

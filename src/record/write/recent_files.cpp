@@ -221,7 +221,12 @@ Result<RecentFiles::Kept> RecentFiles::end() {
   RETURN_IF_ERROR(order->status);
   current_.emplace(std::move(pending_.front().file));
   const uint64_t begin_ns = std::max(order->begin_ns, start_ns_);
-  return Kept{order->sums.end_ns - std::min(order->sums.end_ns, begin_ns), order->sums, order->bytes};
+  std::vector<std::string> earlier;
+  for (const OutputFile& file : rotated_) {
+    earlier.push_back(file.name());
+  }
+  return Kept{order->sums.end_ns - std::min(order->sums.end_ns, begin_ns), order->sums, order->bytes,
+              std::move(earlier)};
 }
 
 }  // namespace gpuprof::record

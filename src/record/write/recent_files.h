@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/files/output_file.h"
 #include "base/result.h"
@@ -41,6 +42,7 @@ class RecentFiles {
     uint64_t ns = 0;
     profile::End sums;
     uint64_t bytes = 0;
+    std::vector<std::string> earlier;  // names of the rotated files that are left, oldest first
   };
 
   // `start_ns` and `interval_ns` are those of the profile's META lines. `name` is the output.

@@ -185,7 +185,7 @@ TEST_CASE("the true times lie in 95% of the intervals") {
     const LaunchingLines lines = launching_lines(rows, {});
     for (const LaunchingLine& line : lines.files.at(0).lines) {
       REQUIRE(line.uncertainty.margin());
-      if (line.function == "often") {
+      if (line.functions[0] == "often") {
         CHECK(line.total.ns == often_ns);
         CHECK(line.uncertainty.margin()->ns == often_margin);
       }

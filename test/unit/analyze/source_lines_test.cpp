@@ -1,7 +1,8 @@
-// Tests which source files come first in `annotate --cpu`.
+// Tests the files and lines of `annotate --cpu`.
 #include "analyze/paths/source_lines.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "catch.h"
@@ -48,6 +49,29 @@ TEST_CASE("annotate --cpu lists the user's files first, generated files last, an
   CHECK(files == std::vector<std::string>{"/home/me/pool.c", "/home/me/train.py",
                                           "/usr/lib/python3/dist-packages/torch/nn/functional.py",
                                           "/usr/lib/python3/dist-packages/torch/nn/modules.py", "<eval_with_key>.0"});
+}
+
+// Two instances of a template share a line, and the first one in the profile launched less.
+TEST_CASE("a line names all its functions, the one with most GPU time first") {
+  const Aggregate rows = test::read_all(R"(GPUPROF;3.0
+STRING;1;phase<1>
+STRING;2;phase<2>
+STRING;3;/home/me/tmpl.cpp
+STRING;4;k
+FRAME;1;native;1;3;8;0;0;0x1
+FRAME;2;native;2;3;8;0;0;0x2
+USTACK;1;1
+USTACK;2;2;2
+WORK;1;0;0;0;1;0;0;0;0;0;kernel;4;0
+WORK;2;0;0;0;2;0;0;0;0;0;kernel;4;0
+GPU;0;1;9;9;1;1;9;0;0
+GPU;0;2;1;50;50;50;2500;0;0
+)");
+  const auto files = launching_lines(rows, {}).files;
+  REQUIRE(files.size() == 1);
+  REQUIRE(files[0].lines.size() == 1);
+  CHECK(files[0].lines[0].functions == std::vector<std::string_view>{"phase<2>", "phase<1>"});
+  CHECK(files[0].lines[0].total.ns == 59);
 }
 
 }  // namespace

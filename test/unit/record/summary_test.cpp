@@ -155,6 +155,18 @@ TEST_CASE("launches without a GPU record are lost work, in the summary and in th
   CHECK(has(shown(facts), "LOST unfinished 2, the GPU work of 157 launches"));
 }
 
+TEST_CASE("with --rotate the summary names the files with the earlier work") {
+  SummaryFacts facts = clean();
+  facts.kept = {3'140'000'000, 400, 5'000'000, {}};
+  CHECK(has(shown(facts), "the profile has only the last 3.14 s, 400 GPU records, 5.00 ms GPU time\n"));
+  facts.kept->earlier = {"p.5.txt"};
+  CHECK(has(shown(facts), "\nan earlier part is in p.5.txt\n"));
+  facts.kept->earlier = {"p.5.txt", "p.6.txt"};
+  CHECK(has(shown(facts), "earlier parts are in p.5.txt and p.6.txt\n"));
+  facts.kept->earlier = {"p.5.txt", "p.6.txt", "p.7.txt"};
+  CHECK(has(shown(facts), "earlier parts are in 3 files, p.5.txt to p.7.txt\n"));
+}
+
 TEST_CASE("with --max-overhead the summary tells recorded and estimated numbers apart") {
   SummaryFacts facts = clean();
   facts.totals.launches = 1500;  // also those just before windows
