@@ -60,8 +60,8 @@ std::map<std::string_view, Sums> sums_at(const std::vector<SampledPath>& paths, 
   return sums;
 }
 
-// Samples of threads on the CPU, and their sums.
-struct OnCpu {
+// What threads did in one state, and the sums of it.
+struct InState {
   Sums sums;
   std::vector<SampledPath> paths;
 };
@@ -110,9 +110,9 @@ std::vector<CpuCause> cpu_causes(Job& job, size_t rank, uint64_t first, uint64_t
   const size_t ranks = job.ranks().size();
   // CPU time in the driver's library is apart: a rank that waits for others may wait there by polling, and would hide
   // what a late rank computes meanwhile.
-  OnCpu in_program{Sums(ranks), {}};
-  OnCpu in_driver{Sums(ranks), {}};
-  std::map<std::string, Sums> states;
+  InState in_program{Sums(ranks), {}};
+  InState in_driver{Sums(ranks), {}};
+  std::map<std::string, InState> states;
   const auto sums = job.sums(first, last);
   size_t frames = 0;
   for (size_t i = 0; i < sums.size(); ++i) {
@@ -120,38 +120,39 @@ std::vector<CpuCause> cpu_causes(Job& job, size_t rank, uint64_t first, uint64_t
       continue;
     }
     const JobPath& path = job.paths()[i];
-    if (path.activity == Activity::blocked) {
-      add(sums[i], states.try_emplace(without_brackets(job.kernel(path)), ranks).first->second);
-    } else if (path.activity == Activity::on_cpu) {
-      if (frames > kMostFrames) {
-        add(sums[i], in_program.sums);
-        continue;
-      }
+    const bool is_blocked = path.activity == Activity::blocked;
+    if (!is_blocked && path.activity != Activity::on_cpu) {
+      continue;
+    }
+    InState* state = &in_program;
+    if (is_blocked) {
+      state = &states.try_emplace(without_brackets(job.kernel(path)), InState{Sums(ranks), {}}).first->second;
+    }
+    if (frames <= kMostFrames) {
       SampledPath sampled{&sums[i], job.call_path(path).shown()};
       frames += sampled.frames.size();
       std::erase_if(sampled.frames, [](const PathFrame& frame) {
         return frame.cls == FrameClass::note || frame.cls == FrameClass::mark;
       });
-      OnCpu& on_cpu = is_in_driver(sampled) ? in_driver : in_program;
-      add(sums[i], on_cpu.sums);
-      on_cpu.paths.push_back(std::move(sampled));
+      state = !is_blocked && is_in_driver(sampled) ? &in_driver : state;
+      state->paths.push_back(std::move(sampled));
     }
+    add(sums[i], state->sums);
   }
   std::vector<CpuCause> causes;
   const auto blocks = static_cast<double>(last - first + 1);
-  const auto add_cause = [&](const std::string& state, const Sums& of) {
-    if (excess(of, rank) <= 0) {
-      return false;
+  const auto add_cause = [&](const std::string& state, InState& of) {
+    if (excess(of.sums, rank) <= 0) {
+      return;
     }
-    set_times(of, rank, blocks, causes.emplace_back(CpuCause{.state = state}));
-    return true;
+    set_times(of.sums, rank, blocks, causes.emplace_back(CpuCause{.state = state}));
+    if (frames <= kMostFrames) {
+      name_function(std::move(of.paths), of.sums, rank, blocks, causes.back());
+    }
   };
-  for (OnCpu* const on_cpu : {&in_program, &in_driver}) {
-    if (add_cause("on CPU", on_cpu->sums) && frames <= kMostFrames) {
-      name_function(std::move(on_cpu->paths), on_cpu->sums, rank, blocks, causes.back());
-    }
-  }
-  for (const auto& [state, of] : states) {
+  add_cause("on CPU", in_program);
+  add_cause("on CPU", in_driver);
+  for (auto& [state, of] : states) {
     add_cause(state, of);
   }
   std::stable_sort(causes.begin(), causes.end(),

@@ -155,10 +155,11 @@ class Job {
 
   JobOptions options_;
   profile::Tables tables_;
-  WorkPaths& texts_of(Activity activity) { return activity == Activity::on_cpu ? *lines_ : *texts_; }
+  static bool has_lines(Activity activity) { return activity == Activity::on_cpu || activity == Activity::blocked; }
+  WorkPaths& texts_of(Activity activity) { return has_lines(activity) ? *lines_ : *texts_; }
 
   std::shared_ptr<WorkPaths> texts_;
-  std::shared_ptr<WorkPaths> lines_;  // the frames of CPU samples have lines
+  std::shared_ptr<WorkPaths> lines_;  // the frames of CPU samples and waits have lines
   std::vector<JobRank> ranks_;
   std::map<std::string, uint32_t> rank_ids_;
   SharedDevices devices_;

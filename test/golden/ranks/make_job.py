@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes the profile of a fictitious job of 4 ranks: make_job.py slow|often|cpu|fetch|spins|even|short|waited > NAME.txt
+"""Writes the profile of a fictitious job of 4 ranks: make_job.py slow|often|cpu|fetch|sleeps|spins|even|short|waited > NAME.txt
 
 The job has 16 slices of 100 ms with 10 steps each. Advance, relax and the CPU take 20 ms of a slice each, collectives
 the rest. From slice 5 on, rank 2 needs twice as long in relax (slow), runs it twice as often (often), or needs 20 ms
 more before its launch (cpu, fetch). In the job fetch, CPU samples say why: it computes for 14 ms more in fetch, called by
 its own code, and sleeps for 6 ms more. The device is idle for 5 s until the job starts. The short job has 4 slices.
-In the job spins, there are two ranks, and rank 1 is late as in fetch. Meanwhile rank 0 polls in the driver for as long, and its kernels
+In the job sleeps, it sleeps for all of that time in fetch. In the job spins, there are two ranks, and rank 1 is late as in fetch. Meanwhile rank 0 polls in the driver for as long, and its kernels
 take longer, because the waiting collective runs beside them. In the job waited, rank 0 begins 2 s early, and waits for the others in its first collective.
 """
 
@@ -19,7 +19,7 @@ FRAMES = ("main", "step(Rank const&)", "transport(Rank const&)", "smooth(Rank co
 def main():
     kind = sys.argv[1]
     slices = 4 if kind == "short" else SLICES
-    sampled = kind in ("fetch", "spins")
+    sampled = kind in ("fetch", "sleeps", "spins")
     ranks, late_rank = (2, 1) if kind == "spins" else (4, 2)
     out = ["GPUPROF;3.5" if sampled else "GPUPROF;3.2", "META;interval_ns;100000000", "META;host;node1", "META;start_ns;1000000000"]
     texts = ["opencl", "GPU", "app", "app.cpp", *KERNELS, *FRAMES]
@@ -47,7 +47,7 @@ def main():
             out += [f"WORK;{100 + 10 * rank + i};{rank + 1};{100 + rank};0;{i + 4};0;0;0;0;0;cpu;0;0" for i in range(3)]
             if kind == "spins":
                 out.append(f"WORK;{104 + 10 * rank};{rank + 1};{100 + rank};0;7;0;0;0;0;0;cpu;0;0")
-            out.append(f"WORK;{103 + 10 * rank};{rank + 1};{100 + rank};0;0;0;0;0;0;0;off_cpu;63;0")
+            out.append(f"WORK;{103 + 10 * rank};{rank + 1};{100 + rank};0;{5 if kind == 'sleeps' else 0};0;0;0;0;0;off_cpu;63;0")
         for piece in range(slices):
             late = 20 if rank == late_rank and piece >= 5 else 0
             beside = 6 if kind == "spins" and rank != late_rank and piece >= 5 else 0
@@ -66,7 +66,8 @@ def main():
             if beside:
                 rows.append(f"HOST;{piece + 2};{104 + 10 * rank};1;{14 * MS};{14 * MS};{14 * MS};0")
             if sampled:
-                for i, ms in enumerate((4 + late * 6 // 10, 1 + late // 10, 5, 2 + late * 3 // 10)):
+                computes = 0 if kind == "sleeps" else late
+                for i, ms in enumerate((4 + computes * 6 // 10, 1 + computes // 10, 5, 2 + late - computes * 7 // 10)):
                     rows.append(f"HOST;{piece + 2};{100 + 10 * rank + i};1;{ms * MS};{ms * MS};{ms * MS};0")
             rows.append(f"IDLE;{piece + 2};1;{10 * rank + 2};{(idle + (0 if piece else 5000)) * MS}")
     print("\n".join(out + rows + [f"END;9;{count};{count};{total};0;0;0"]))
