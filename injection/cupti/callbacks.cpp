@@ -16,6 +16,9 @@
 #include "cupti/event_handlers.h"
 #include "cupti/graphs.h"
 #include "cupti/kernel_names.h"
+#include "cupti/probes/block_memory.h"
+#include "cupti/probes/block_probes.h"
+#include "cupti/probes/driver.h"
 #include "cupti/sampling/exact_launches.h"
 #include "cupti/sampling/pc_sampling.h"
 #include "cupti/session.h"
@@ -83,6 +86,10 @@ void begin_launch(const CUpti_CallbackData& data) {
   if (open_call.kind == CallKind::launches_graph) {
     report_graph_launch(data);
   }
+  if (probing() && open_call.kind == CallKind::launches_kernel) {
+    probe_launch(data, id_of(data));
+    open_call.timed_from_ns = now_ns();
+  }
   if (timed) {
     add_overhead(now_ns() - launched);
   }
@@ -139,6 +146,11 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
   note_outer_call(frame);
   open_call = {true, kind, domain, id, unique, false, 0, 0, {}, 0, 0, frame};
   if (!counting() && is_only_timed(kind)) {
+    if (probing() && kind == CallKind::loads_code) {
+      begin_load(data);
+    } else if (kind == CallKind::unloads_code || kind == CallKind::drops_code) {
+      forget_functions();
+    }
     open_call.timed_from_ns = now_ns();
     return;
   }
@@ -260,6 +272,12 @@ void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Call
   const bool launched = is_launch(open_call.kind);
   if (launched && (open_call.captured || failed(data))) {
     launch_ended(data.correlationId);
+    if (probing()) {
+      cancel_block_memory(id_of(data));
+    }
+  }
+  if (open_call.kind == CallKind::loads_code && probing()) {
+    end_load();
   }
   if (launched && open_call.start_ns == 0 && !failed(data) && !tells_duration) {
     return;
@@ -295,7 +313,7 @@ void on_callback(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId i
     on_resource_callback(id, *static_cast<const CUpti_ResourceData*>(data), &open_call);
     return;
   }
-  if (domain != CUPTI_CB_DOMAIN_DRIVER_API && domain != CUPTI_CB_DOMAIN_RUNTIME_API) {
+  if ((domain != CUPTI_CB_DOMAIN_DRIVER_API && domain != CUPTI_CB_DOMAIN_RUNTIME_API) || OwnCalls::in_progress()) {
     return;  // only in these two domains, `data` is a CUpti_CallbackData
   }
   const auto* call_data = static_cast<const CUpti_CallbackData*>(data);

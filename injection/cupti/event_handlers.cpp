@@ -5,6 +5,7 @@
 #include "cupti/counting/sass_counting.h"
 #include "cupti/graphs.h"
 #include "cupti/kernel_names.h"
+#include "cupti/probes/block_probes.h"
 #include "cupti/sampling/pc_sampling.h"
 #include "cupti/sampling/sampled_code.h"
 #include "cupti/session.h"
@@ -14,9 +15,11 @@
 namespace gpuprof::injection::cupti {
 namespace {
 
-// The parts get events in this order. kSampling and kCounting read the code that kSampledCode stores, so they come
-// after it. kKernelNames comes after them: at an unload they still need the names that it then marks as unreliable.
-constexpr const EventHandlers* kHandlers[] = {&kSampledCode, &kSampling, &kCounting, &kKernelNames, &kGraphNodes};
+// The parts get events in this order. kBlockProbes sends work that the others may need, so it is first. kSampling and
+// kCounting read the code that kSampledCode stores, so they come after it. kKernelNames comes after them: at an unload
+// they still need the names that it then marks as unreliable.
+constexpr const EventHandlers* kHandlers[] = {&kBlockProbes, &kSampledCode, &kSampling,
+                                              &kCounting,    &kKernelNames, &kGraphNodes};
 
 template <typename... Parameters, typename... Arguments>
 void call_all(void (*EventHandlers::*event)(Parameters...), const Arguments&... arguments) {

@@ -7,6 +7,7 @@
 #include "cupti/activity/host_records.h"
 #include "cupti/cubin.h"
 #include "cupti/devices.h"
+#include "cupti/probes/block_probes.h"
 #include "cupti/session.h"
 #include "cupti/subscriber.h"
 #include "ipc/emit.h"
@@ -76,7 +77,7 @@ uint32_t name_of_record(const KernelRecord& record) {
   if (try_lock_bounded(&doubts.lock)) {
     if (to_monotonic(record.start) > load_relaxed(&doubts.unloaded_ns) + kClockSlackNs ||
         load_relaxed(&doubts.unloaded_ns) == 0) {
-      id = name_id(record.name);
+      id = name_id(record.name, original_name_bytes(record.name));
     }
     unlock(&doubts.lock);
   }

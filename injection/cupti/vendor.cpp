@@ -15,6 +15,7 @@
 #include "cupti/api/find_cupti.h"
 #include "cupti/devices.h"
 #include "cupti/event_handlers.h"
+#include "cupti/probes/block_probes.h"
 #include "cupti/sampling/pc_sampling.h"
 #include "cupti/session.h"
 #include "cupti/shared.h"
@@ -152,6 +153,7 @@ void report_totals() {
   meta("cupti.valid_records", load_relaxed(&the_session.valid_records));
   meta("cupti.valid_ns", load_relaxed(&the_session.valid_ns));
   report_sampling_totals();
+  report_probes();
 }
 
 // Detaches CUPTI, which works only in the callback at the end of a driver call. So this makes a driver call itself: the

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/process/process_guard.h"
+#include "profile/records.h"
 #include "wire/stack.h"
 
 namespace gpuprof::backend {
@@ -238,6 +239,9 @@ struct LoadedKernel {
   uint32_t device = UINT32_MAX;
 };
 
+// The thread blocks of one launch. `slice` and `work` are not set.
+using LaunchBlocks = profile::Blocks;
+
 // What the hardware counted at an instruction since the last PlaceCount, over all launches of the kernel.
 struct PlaceCount {
   uint64_t module = 0;  // see LocationSamples
@@ -293,6 +297,8 @@ class EventSink {
   virtual void on_samples_dropped(SourceId source, uint64_t count) = 0;  // `count`: samples dropped since the last call
   // Announces a launch that is sampled on its own. Called before the GPU work of the launch is reported.
   virtual void on_sampled_launch(SourceId /*source*/, uint64_t /*correlation*/) {}
+  // Called before the GPU work of the launch is reported.
+  virtual void on_blocks(SourceId /*source*/, const LaunchBlocks& /*blocks*/) {}
   virtual void on_location_samples(SourceId source, const LocationSamples& samples) = 0;
   virtual void on_sample_window(SourceId source, const SampleWindow& window) = 0;
   virtual void on_location_count(SourceId /*source*/, const PlaceCount& /*count*/) {}

@@ -17,7 +17,8 @@ struct SamplingOptions {
   uint32_t exact_every = 1;  // with `exact`: sample every n-th launch of each kernel
   // The vendor's names of metrics, separated by ','. If not empty, these are counted, and no GPU work is recorded.
   std::string counted;
-  // Returns whether to sample the kernel with this mangled name. Null: sample all kernels.
+  bool blocks = false;  // probe the thread blocks of kernels
+  // Returns whether to sample or probe the kernel with this mangled name. Null: all kernels.
   std::function<bool(std::string_view)> chosen;
 
   [[nodiscard]] bool counts() const { return !counted.empty(); }

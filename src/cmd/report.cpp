@@ -50,6 +50,7 @@ class Report : public Command {
     RETURN_IF_ERROR(reader);
     auto rows = analyze::aggregate(*reader, {.host = true,
                                              .idle = true,
+                                             .blocks = true,
                                              .squares = true,
                                              .durations = true,
                                              .stall_slices = true,

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <vector>
+
+#include "wire/log_buckets.h"
 
 namespace gpuprof::profile {
 
@@ -14,13 +15,7 @@ struct LogBuckets {
   static constexpr uint32_t kEach = 1U << kBits;
   static constexpr uint32_t kCount = (65 - kBits) * kEach;  // the last one ends with 2^64 - 1
 
-  static constexpr uint32_t of(uint64_t value) {
-    if (value < kEach) {
-      return static_cast<uint32_t>(value);
-    }
-    const auto highest = static_cast<uint32_t>(std::bit_width(value)) - 1;
-    return kEach * (highest - kBits + 1) + static_cast<uint32_t>((value >> (highest - kBits)) & (kEach - 1));
-  }
+  static constexpr uint32_t of(uint64_t value) { return gpuprof_log_bucket(value, kBits); }
 
   // Return the smallest and the largest value in a bucket. `bucket` must be less than kCount.
   static constexpr uint64_t low(uint32_t bucket) {
@@ -31,8 +26,8 @@ struct LogBuckets {
   }
 };
 
-using LatencyBuckets = LogBuckets<3>;   // no bucket is wider than 1/8 of its smallest value
-using DurationBuckets = LogBuckets<6>;  // 1/64
+using LatencyBuckets = LogBuckets<3>;                              // no bucket is wider than 1/8 of its smallest value
+using DurationBuckets = LogBuckets<GPUPROF_DURATION_BUCKET_BITS>;  // 1/64
 static_assert(LatencyBuckets::of(UINT64_MAX) == LatencyBuckets::kCount - 1);
 static_assert(DurationBuckets::of(UINT64_MAX) == DurationBuckets::kCount - 1);
 

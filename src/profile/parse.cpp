@@ -157,15 +157,36 @@ bool check(Input& x, const Latency& r) {
   return left == 0 || x.in.fail("the buckets hold fewer values than 'count'");
 }
 
-bool check(Input& x, const Duration& r) {
+bool check_durations(Input& x, std::span<const Duration::Bucket> buckets) {
   uint64_t least = 0;  // the least possible number of the next bucket
-  for (const Duration::Bucket& pair : r.buckets) {
+  for (const Duration::Bucket& pair : buckets) {
     if (pair.bucket < least || pair.bucket >= DurationBuckets::kCount || pair.count == 0) {
       return x.in.fail("bucket", "is out of order, does not exist or is empty");
     }
     least = uint64_t{pair.bucket} + 1;
   }
   return true;
+}
+bool check(Input& x, const Duration& r) {
+  return check_durations(x, r.buckets);
+}
+
+bool check(Input& x, const Blocks& r) {
+  if (!check_durations(x, r.buckets)) {
+    return false;
+  }
+  uint64_t left = r.blocks;
+  for (const Duration::Bucket& pair : r.buckets) {
+    if (pair.count > left) {
+      return x.in.fail("the buckets hold more values than 'blocks'");
+    }
+    left -= pair.count;
+  }
+  const bool possible = r.launches > 0 && r.blocks <= r.grid && r.concurrent <= r.blocks && r.slowest_ns <= r.span_ns &&
+                        r.mean_ns <= r.busiest_ns && r.busiest_ns <= r.span_ns && r.tail_ns <= r.span_ns &&
+                        r.saved_ns <= r.tail_ns && r.busy_ns <= r.sm_ns && r.busy_ns <= r.sum_ns &&
+                        r.tail_busy_ns <= r.busy_ns && r.tail_busy_ns <= r.tail_sm_ns && r.tail_sm_ns <= r.sm_ns;
+  return possible || x.in.fail("the numbers contradict each other");
 }
 
 using Parse = bool (*)(Input&, std::optional<Record>&);
@@ -204,7 +225,7 @@ constexpr std::array<Kind, sizeof...(Rs) + 1> kinds() {
 }
 
 // Frequent kinds come first, because find_kind() compares a line with one kind after the other.
-constexpr auto kKinds = kinds<Gpu, EuStall, Share, Duration, Event, Idle, Call, Host, Launch, Work, GpuPlace,
+constexpr auto kKinds = kinds<Gpu, EuStall, Share, Duration, Blocks, Event, Idle, Call, Host, Launch, Work, GpuPlace,
                               GpuInstruction, GpuCount, Span, String, Frame, Stack, Latency, Range, Meta, Process,
                               Device, GpuModule, Sampling, Window, Coverage, Weighted, Loss, End>();
 // Stack has two kinds, Unknown has none, and each other type has one.

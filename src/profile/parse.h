@@ -31,7 +31,7 @@ constexpr bool is_plausible(const Sums& r) {
 struct ParseContext {
   std::vector<StackElement> elements;  // memory for the span of a Stack
   std::vector<FrameId> frames;         // memory for the span of a GpuPlace
-  // Memory for the span of a Latency and of a Duration.
+  // Memory for the span of a Latency, and of a Duration or Blocks.
   std::tuple<std::vector<Latency::Bucket>, std::vector<Duration::Bucket>> buckets;
   uint64_t remarks = 0;
   std::string reason;  // why parse_line() returned no record

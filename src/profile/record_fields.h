@@ -140,6 +140,17 @@ template <>
 inline constexpr auto kLayout<Duration> = layout("DURATION", field("slice", &Duration::slice),
                                                  field("work", &Duration::work), field("bucket", &Duration::buckets));
 template <>
+inline constexpr auto kLayout<Blocks> =
+    layout("BLOCKS", field("slice", &Blocks::slice), field("work", &Blocks::work), field("launches", &Blocks::launches),
+           field("grid", &Blocks::grid), field("blocks", &Blocks::blocks), field("span_ns", &Blocks::span_ns),
+           field("sum_ns", &Blocks::sum_ns), field("busy_ns", &Blocks::busy_ns), field("sm_ns", &Blocks::sm_ns),
+           field("busiest_ns", &Blocks::busiest_ns), field("mean_ns", &Blocks::mean_ns),
+           field("tail_ns", &Blocks::tail_ns), field("tail_busy_ns", &Blocks::tail_busy_ns),
+           field("tail_sm_ns", &Blocks::tail_sm_ns), field("saved_ns", &Blocks::saved_ns),
+           field("concurrent", &Blocks::concurrent), field("device_sms", &Blocks::device_sms),
+           field("slowest_ns", &Blocks::slowest_ns), field("x", &Blocks::x), field("y", &Blocks::y),
+           field("z", &Blocks::z), field("correlation", &Blocks::correlation), field("bucket", &Blocks::buckets));
+template <>
 inline constexpr auto kLayout<Event> = layout("EVENT", field("work", &Event::work),
                                               field("correlation", &Event::correlation),
                                               field("start_ns", &Event::start_ns), field("end_ns", &Event::end_ns),

@@ -16,7 +16,7 @@ namespace gpuprof::profile {
 
 // The oldest version that readers must support. No earlier version was released.
 inline constexpr int kFormatMajor = 3;
-inline constexpr int kFormatMinor = 5;
+inline constexpr int kFormatMinor = 6;
 
 // Ids have different types, so that the compiler rejects a stack id in the place of a string id.
 enum class StringId : uint32_t {};
@@ -268,6 +268,38 @@ struct Duration {
   std::span<const Bucket> buckets;  // ascending, without empty buckets
 };
 
+// When the thread blocks of the launches of a probed kernel ran. All numbers but those of the slowest block and
+// `device_sms` are sums over the launches, and lines with the same slice and WORK add up. An SM works while a block of
+// the launch runs on it. A launch's width is the highest number of its SMs that worked at the same time. Its tail is
+// the time at its end in which less than half of its width worked.
+struct Blocks {
+  using Bucket = Duration::Bucket;
+  uint64_t slice = 0;
+  WorkId work{};
+  uint64_t launches = 0;
+  uint64_t grid = 0;        // blocks of the launches
+  uint64_t blocks = 0;      // blocks that were recorded; all other numbers are of these
+  uint64_t span_ns = 0;     // from the start of the first block to the end of the last one
+  uint64_t sum_ns = 0;      // durations of the blocks
+  uint64_t busy_ns = 0;     // time in which SMs worked, summed over the SMs
+  uint64_t sm_ns = 0;       // width times span
+  uint64_t busiest_ns = 0;  // time in which the busiest SM worked
+  uint64_t mean_ns = 0;     // mean time in which an SM worked, of those on which a block ran
+  uint64_t tail_ns = 0;
+  uint64_t tail_busy_ns = 0;  // part of `busy_ns` in the tail
+  uint64_t tail_sm_ns = 0;    // width times tail
+  uint64_t saved_ns = 0;      // time by which the tail were shorter if its work kept all SMs of the width busy
+  uint64_t concurrent = 0;    // most blocks that ran at the same time
+  uint32_t device_sms = 0;    // SMs of the device; 0: unknown
+  uint64_t slowest_ns = 0;    // duration of the slowest block
+  uint32_t x = 0;             // its coordinates
+  uint32_t y = 0;
+  uint32_t z = 0;
+  uint64_t correlation = 0;  // its launch, as in EVENT
+  // Durations of the blocks: ascending, without empty buckets. Some may be missing.
+  std::span<const Bucket> buckets;
+};
+
 // One piece of GPU or host work. Recorded only with --timeline.
 struct Event {
   WorkId work{};
@@ -389,7 +421,7 @@ struct Unknown {
 };
 
 using Record = std::variant<Meta, String, Frame, Stack, Process, Device, Range, Work, Gpu, Host, Launch, Share, Idle,
-                            Window, Latency, Duration, Event, Call, Span, Coverage, Weighted, GpuModule, GpuPlace,
-                            GpuInstruction, GpuCount, Sampling, EuStall, Loss, End, Unknown>;
+                            Window, Latency, Duration, Blocks, Event, Call, Span, Coverage, Weighted, GpuModule,
+                            GpuPlace, GpuInstruction, GpuCount, Sampling, EuStall, Loss, End, Unknown>;
 
 }  // namespace gpuprof::profile

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "profile/block_totals.h"
 #include "profile/records.h"
 #include "record/join/sums/histogram.h"
 #include "record/process/code/source_modules.h"
@@ -170,6 +171,7 @@ struct Batch {
   std::vector<profile::Sampling> samplings;
   std::vector<NewWork> works;
   std::vector<std::pair<RowKey, RowValue>> rows;
+  std::vector<std::pair<RowKey, profile::BlockTotals>> blocks;
   std::vector<std::pair<SampleKey, uint64_t>> samples;
   std::vector<std::pair<CountKey, uint64_t>> gpu_counts;
   std::vector<profile::Share> shares;

@@ -27,7 +27,7 @@
 #endif
 
 #define GPUPROF_WIRE_MAGIC 0x46525047u /* "GPRF" */
-#define GPUPROF_WIRE_VERSION 12u
+#define GPUPROF_WIRE_VERSION 13u
 
 /* Environment variables of the target. */
 #define GPUPROF_ENV_SOCKET "GPUPROF_SOCKET" /* abstract socket name, without the leading NUL */
@@ -125,6 +125,7 @@ GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_welcome) == 24, "welcome layout");
 #define GPUPROF_OPTION_CODE_ONLY 256u
 #define GPUPROF_OPTION_WINDOWS 512u    /* GPUPROF_CONTROL_ENABLED changes often, so look at it every few milliseconds */
 #define GPUPROF_OPTION_CPU 1024u       /* with GPUPROF_OPTION_STACKS: sample what threads compute (HOST_OP) */
+#define GPUPROF_OPTION_BLOCKS 2048u    /* probe the thread blocks of chosen kernels, and send BLOCKS records */
 #define GPUPROF_OPTION_ALL_KERNELS 64u /* treat all kernels as chosen, and ignore gpuprof_segment.chosen */
 
 /* Values of gpuprof_segment.state. The target writes them. */
@@ -234,7 +235,8 @@ enum gpuprof_record_type {
   GPUPROF_RECORD_SAMPLED_LAUNCH = 19,
   GPUPROF_RECORD_COUNT = 20,
   GPUPROF_RECORD_GPU_KERNEL = 21,
-  GPUPROF_RECORD_TYPES = 22
+  GPUPROF_RECORD_BLOCKS = 22,
+  GPUPROF_RECORD_TYPES = 23
 };
 
 struct gpuprof_record {
@@ -571,6 +573,35 @@ struct gpuprof_gpu_kernel {
 };
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_gpu_kernel) == 56, "GPU kernel layout");
 #define GPUPROF_GPU_KERNEL_GONE 1u /* the load's kernels were all unloaded; only `time_ns` and `load` are valid */
+
+/* The thread blocks of one launch of a probed kernel. Sent in the same ring before the launch's GPU_OP. Times are by
+ * the GPU's clock, whose steps may be 32 ns. An SM works while at least one block of the launch runs on it. */
+struct gpuprof_block_bucket {
+  uint32_t bucket; /* gpuprof_duration_bucket() of the durations in ns; the buckets of a record ascend */
+  uint32_t blocks; /* never 0 */
+};
+struct gpuprof_blocks {
+  struct gpuprof_record header;
+  uint64_t correlation;  /* as in GPU_OP */
+  uint64_t grid;         /* blocks of the launch */
+  uint64_t blocks;       /* blocks that were recorded */
+  uint64_t span_ns;      /* from the start of the first block to the end of the last one */
+  uint64_t sum_ns;       /* sum of the blocks' durations */
+  uint64_t slowest_ns;   /* duration of the slowest block */
+  uint32_t slowest[3];   /* its coordinates */
+  uint32_t concurrent;   /* most blocks that ran at the same time */
+  uint32_t sms;          /* most SMs that worked at the same time */
+  uint32_t device_sms;   /* SMs of the device; 0: unknown */
+  uint64_t busy_ns;      /* sum over all SMs: time in which the SM worked */
+  uint64_t busiest_ns;   /* the longest such time of one SM */
+  uint64_t tail_ns;      /* time at the end in which less than half of `sms` worked */
+  uint64_t tail_busy_ns; /* part of busy_ns in the tail */
+  uint32_t used_sms;     /* SMs on which a block ran */
+  uint32_t count;        /* number of buckets, at most GPUPROF_BLOCKS_MAX_BUCKETS */
+  struct gpuprof_block_bucket buckets[];
+};
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_blocks) == 120, "blocks layout");
+#define GPUPROF_BLOCKS_MAX_BUCKETS 3776u /* as many as durations of 64 bits have */
 
 /* A text "key=value" for the META records of the profile, for example "cupti.version=130000". */
 struct gpuprof_meta {

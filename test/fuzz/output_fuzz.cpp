@@ -211,6 +211,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (const auto rows = analyze::aggregate(*reader, {.host = true,
                                                      .idle = true,
                                                      .latency = true,
+                                                     .blocks = true,
                                                      .durations = true,
                                                      .queue = true,
                                                      .stall_slices = true,

@@ -273,10 +273,25 @@ WireBytes counts() {
   return wire;
 }
 
+// Sends the blocks of a launch, of a launch without recorded blocks, and of a launch that never runs.
+WireBytes blocks() {
+  const std::string_view buckets("\x28\0\0\0\6\0\0\0\x48\0\0\0\4\0\0\0", 16);
+  WireBytes wire;
+  for (const uint64_t launch : {1, 99}) {
+    wire.add(GPUPROF_RECORD_BLOCKS,
+             gpuprof_blocks{{}, launch, 12, 10, 100, 500, 80, {1, 2, 3}, 8, 4, 132, 302, 100, 41, 41, 4, 2}, buckets);
+  }
+  wire.add(GPUPROF_RECORD_BLOCKS, gpuprof_blocks{{}, 2, 12, 0, 0, 0, 0, {}, 0, 0, 132, 0, 0, 0, 0, 0, 0});
+  WireBytes work = kernels();
+  wire.bytes().insert(wire.bytes().end(), work.bytes().begin(), work.bytes().end());
+  return wire;
+}
+
 Seeds make_seeds() {
   Seeds seeds;
   const auto add = [&seeds](const char* name, WireBytes wire) { seeds[name] = wire.bytes(); };
   add("kernels", kernels());
+  add("blocks", blocks());
   add("copies", copies());
   add("counts", counts());
   add("loaded_kernels", loaded_kernels());

@@ -24,7 +24,7 @@ uint32_t next_graph_id() {
 
 Op op_of(const CUfunc_st& function) {
   Op op = {};
-  op.module = function.module;
+  op.module = function.module->id;
   return op;
 }
 

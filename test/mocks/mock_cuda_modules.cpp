@@ -85,8 +85,9 @@ CUresult load(CUmodule* module, const void* image) {
   std::string name;
   uint64_t ns = 0;
   while (lines >> name >> ns) {
-    loaded->functions[name] = std::make_unique<CUfunc_st>(CUfunc_st{keep_name(name), ns, loaded->id});
+    loaded->functions[name] = std::make_unique<CUfunc_st>(CUfunc_st{keep_name(name), ns, loaded.get()});
   }
+  read_ptx(static_cast<const char*>(image), loaded.get());
   tell(ModuleEvent::loaded, *loaded);
   *module = loaded.release();
   return CUDA_SUCCESS;
@@ -137,8 +138,9 @@ const char* mock_cuda_function_name(CUfunction function) {
 }
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
-  return MOCK_CALL(cuModuleLoadData, nullptr, [&] {
-    const CUresult result = load(module, image);
+  cuModuleLoadData_params params = {module, image};
+  return MOCK_CALL_WITH(cuModuleLoadData, &params, [&] {
+    const CUresult result = load(module, params.image);
     // Other functions of the API run inside this one: cuMemAlloc if MOCK_LOAD_ALLOCATES is set, and if it is "2",
     // cuCtxSynchronize, in which cuMemAlloc runs.
     if (const char* how = getenv("MOCK_LOAD_ALLOCATES"); how != nullptr && strcmp(how, "2") == 0) {
@@ -160,9 +162,11 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
 }
 
 // The mock treats a library as a module and a kernel as its function. The launch functions take both.
-CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option*, void**, unsigned int, CUlibraryOption*,
-                           void**, unsigned int) {
-  return MOCK_CALL(cuLibraryLoadData, nullptr, [&] { return load(reinterpret_cast<CUmodule*>(library), image); });
+CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option* jit, void** jit_values,
+                           unsigned int jit_count, CUlibraryOption* options, void** values, unsigned int count) {
+  cuLibraryLoadData_params params = {library, image, jit, jit_values, jit_count, options, values, count};
+  return MOCK_CALL_WITH(cuLibraryLoadData, &params,
+                        [&] { return load(reinterpret_cast<CUmodule*>(library), params.code); });
 }
 
 CUresult cuLibraryUnload(CUlibrary library) {

@@ -1,5 +1,6 @@
 // The mock libcuda's launches, copies and fills, in the variants that programs use.
 #include <cstddef>
+#include <cstring>
 
 #include "mock_driver.h"
 
@@ -13,7 +14,7 @@ CUresult launch(CUfunction f, CUstream stream, unsigned threads) {
   }
   Op op = {};
   op.name = f->name;
-  op.module = f->module;
+  op.module = f->module->id;
   return put(stream, OpKind::kernel, f->ns, op);
 }
 
@@ -43,9 +44,11 @@ CUresult finished(CUresult result) {
 
 extern "C" {
 
-CUresult cuLaunchKernel(CUfunction f, unsigned, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned,
-                        CUstream stream, void**, void**) {
-  return MOCK_CALL(cuLaunchKernel, f->name, [&] { return launch(f, stream, threads); });
+CUresult cuLaunchKernel(CUfunction f, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned threads_y,
+                        unsigned threads_z, unsigned shared, CUstream stream, void** arguments, void** extra) {
+  cuLaunchKernel_params params = {f, x, y, z, threads, threads_y, threads_z, shared, stream, arguments, extra};
+  return api_call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, "cuLaunchKernel", f->name, &params,
+                  [&] { return params.f->params > 0 ? run_ptx(params.f, params) : launch(params.f, stream, threads); });
 }
 
 CUresult mock_cuda_launch_per_thread(CUfunction f, CUstream stream) {
@@ -80,8 +83,13 @@ CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstr
   });
 }
 
-CUresult cuMemcpyDtoHAsync(void*, CUdeviceptr, size_t bytes, CUstream stream) {
-  return MOCK_CALL(cuMemcpyDtoHAsync_v2, nullptr, [&] { return copy(stream, bytes, CUPTI_ACTIVITY_MEMCPY_KIND_DTOH); });
+CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  return MOCK_CALL(cuMemcpyDtoHAsync_v2, nullptr, [&] {
+    if (const char* memory = device_bytes(from); memory != nullptr) {
+      memcpy(to, memory, bytes);
+    }
+    return copy(stream, bytes, CUPTI_ACTIVITY_MEMCPY_KIND_DTOH);
+  });
 }
 
 CUresult cuMemcpyDtoDAsync(CUdeviceptr, CUdeviceptr, size_t bytes, CUstream stream) {

@@ -16,10 +16,12 @@
 
 #include "mock_gpu.h"
 
+struct CUmod_st;
 struct CUfunc_st {
   const char* name;  // made by keep_name()
   uint64_t ns;
-  uint32_t module;
+  CUmod_st* module;
+  size_t params = 0;  // only of PTX
 };
 struct CUmod_st {
   uint32_t id;
@@ -102,6 +104,14 @@ Op run(CUstream_st* stream, OpKind kind, uint64_t ns, Op op);
 // Adds a node to a graph and calls the tools' callback for it.
 CUgraphNode add_node(CUgraph graph, OpKind kind, const char* name, uint64_t ns, const Op& op);
 
+// Returns the bytes behind a device address, or null if it is not in an allocation. They exist once they are asked for.
+char* device_bytes(CUdeviceptr address);
+
+// Adds the kernels of a PTX text to a module.
+void read_ptx(const std::string& text, CUmod_st* module);
+// Lets a kernel of PTX run. A probed copy writes the times of its blocks.
+CUresult run_ptx(CUfunction function, const cuLaunchKernel_params& launch);
+
 // Waits for the time that MOCK_SLOW_CALLS gives for this function: "cuModuleLoadData=2000,cuLaunchKernel=300" in us.
 void slow_down(const char* function);
 
@@ -120,6 +130,6 @@ CUresult api_call(CUpti_driver_api_trace_cbid id, const char* name, const char* 
 
 #define MOCK_CALL(function, symbol, body) \
   gpuprof::mock::api_call(CUPTI_DRIVER_TRACE_CBID_##function, #function, symbol, nullptr, body)
-// Like MOCK_CALL, but passes the parameters (a function##_params) to tools.
+// Like MOCK_CALL, but passes the parameters (a function##_params) to tools, which may change them.
 #define MOCK_CALL_WITH(function, params, body) \
   gpuprof::mock::api_call(CUPTI_DRIVER_TRACE_CBID_##function, #function, nullptr, params, body)

@@ -110,6 +110,8 @@ uint32_t mock_cuda_stream_id(CUcontext context, CUstream stream);
 bool mock_cuda_context(CUcontext context, uint32_t* id, uint32_t* device);
 // Sets the value that a conditional node finds in later launches. In a real program, kernels do this.
 void mock_cuda_set_condition(CUgraphConditionalHandle handle, unsigned int value);
+// Returns the sum of the first arguments, of type uint64_t, of all launches of PTX kernels.
+uint64_t mock_cuda_argument_sum();
 uint32_t mock_cuda_captures();
 // Returns whether cuInit has returned.
 bool mock_cuda_ready();

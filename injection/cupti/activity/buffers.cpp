@@ -9,6 +9,8 @@
 #include "cupti/activity/host_records.h"
 #include "cupti/activity/records.h"
 #include "cupti/kernel_names.h"
+#include "cupti/probes/block_memory.h"
+#include "cupti/probes/block_probes.h"
 #include "cupti/session.h"
 #include "cupti/shared.h"
 #include "cupti/windows/passed_launches.h"
@@ -112,7 +114,8 @@ gpuprof_gpu_op node_fields(const Record& record, gpuprof_op kind) {
   return op;
 }
 
-void emit(gpuprof_gpu_op op) {
+// `grid_id`: of a kernel that is no node of a graph. 0: of other work.
+void emit(gpuprof_gpu_op op, uint64_t grid_id = 0) {
   Session& s = session();
   if (wants(GPUPROF_OPTION_WINDOWS) && (op.correlation & GPUPROF_CORRELATION_EXEC) == 0) {
     launch_ended(static_cast<uint32_t>(op.correlation));
@@ -134,7 +137,9 @@ void emit(gpuprof_gpu_op op) {
   op.end_ns = to_monotonic(op.end_ns);
   op.queued_ns = to_monotonic(op.queued_ns);
   op.submitted_ns = to_monotonic(op.submitted_ns);
-  gpu_op(op, true);
+  if (grid_id == 0 || !probing() || !keep_for_blocks(op, grid_id)) {
+    gpu_op(op, true);
+  }
 }
 
 // Sets the queue and submit times, unless they are inconsistent.
@@ -153,11 +158,14 @@ void emit_kernel(const KernelRecord& record) {
   if (wants(GPUPROF_OPTION_WINDOWS) && record.graphNodeId == 0) {
     note_traced_kernel(record.correlationId, record.deviceId, record.gridId);
   }
-  emit(op);
+  emit(op, record.graphNodeId == 0 ? static_cast<uint64_t>(record.gridId) : 0);
 }
 
 template <typename Record>
 void emit_transfer(const Record& record, gpuprof_op kind) {
+  if (probing() && is_own_stream(record.contextId, record.streamId)) {
+    return;
+  }
   gpuprof_gpu_op op = node_fields(record, kind);
   op.bytes = record.bytes;
   emit(op);

@@ -1,6 +1,8 @@
 #include "cupti/activity/host_records.h"
 
 #include "base/atomics.h"
+#include "cupti/probes/block_memory.h"
+#include "cupti/probes/block_probes.h"
 #include "cupti/session.h"
 #include "cupti/subscriber.h"
 #include "ipc/emit.h"
@@ -24,6 +26,9 @@ void emit_memory(const MemoryRecord& record) {
   }
   if (record.timestamp == 0) {
     lost(GPUPROF_LOSS_INVALID_TIMESTAMP, 1);
+    return;
+  }
+  if (probing() && is_own_memory(record.address)) {
     return;
   }
   gpuprof_host_op op = {};

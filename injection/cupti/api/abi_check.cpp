@@ -102,13 +102,15 @@ struct Theirs<R(A...)> {
 
 // ---- libcuda
 
-PAIRS(CUctx_st, CUfunc_st, CUkern_st, CUstream_st, CUgraph_st, CUgraphNode_st, CUgraphExec_st, CUresult, CUuuid,
+PAIRS(CUctx_st, CUfunc_st, CUkern_st, CUmod_st, CUlinkState_st, CUstream_st, CUdevice_attribute, CUfunction_attribute,
+      CUjit_option, CUjitInputType, CUstreamCaptureMode, CUgraph_st, CUgraphNode_st, CUgraphExec_st, CUresult, CUuuid,
       CUgraphNodeType, CUDA_KERNEL_NODE_PARAMS_v1, CUDA_KERNEL_NODE_PARAMS_v2);
 #if CUDA_VERSION >= 12020
 PAIRS(CUgraphNodeParams);
 #endif
 
-SAME_TYPES(CUdevice, CUcontext, CUfunction, CUkernel, CUstream, CUgraph, CUgraphNode, CUgraphExec);
+SAME_TYPES(CUdevice, CUdeviceptr, CUcontext, CUfunction, CUkernel, CUmodule, CUlinkState, CUstream, CUgraph,
+           CUgraphNode, CUgraphExec);
 
 SAME_SIZE(CUresult);
 SAME_VALUES(CUDA_SUCCESS);
@@ -137,12 +139,40 @@ SAME_SIZE(CUgraphNodeParams);
 SAME_PLACES_IN(CUDA_KERNEL_NODE_PARAMS_v2, CUDA_KERNEL_NODE_PARAMS_v3, func, kernelParams, extra, kern, ctx);
 #endif
 
+SAME_VALUES(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+            CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, CU_FUNC_ATTRIBUTE_NUM_REGS,
+            CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+            CU_JIT_MAX_REGISTERS, CU_JIT_OPTIMIZATION_LEVEL, CU_JIT_TARGET, CU_JIT_INPUT_PTX,
+            CU_LIBRARY_BINARY_IS_PRESERVED, CU_STREAM_CAPTURE_MODE_RELAXED, CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+            CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+SAME_PLACES(CUlaunchAttribute, id, value);
+SAME_SIZE(CUlaunchAttribute);
+SAME_PLACES(CUlaunchConfig, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream,
+            attrs, numAttrs);
+SAME_SIZE(CUlaunchConfig);
+
 SAME_FUNCTIONS(cuDriverGetVersion, cuDeviceGetCount, cuDeviceGet, cuDeviceGetName, cuDeviceGetUuid, cuDeviceGetUuid_v2);
 #if CUDA_VERSION >= 12030
 SAME_FUNCTIONS(cuFuncGetName, cuKernelGetName);
 #endif
 
+SAME_FUNCTIONS(cuDeviceGetAttribute, cuCtxGetDevice, cuCtxPushCurrent_v2, cuCtxPopCurrent_v2, cuLinkCreate_v2,
+               cuLinkAddData_v2, cuLinkComplete, cuLinkDestroy, cuModuleGetFunction, cuFuncGetModule,
+               cuKernelGetFunction, cuFuncGetAttribute, cuFuncSetAttribute, cuFuncGetParamInfo,
+               cuOccupancyMaxActiveBlocksPerMultiprocessor, cuMemAlloc_v2, cuMemcpyDtoHAsync_v2,
+               cuStreamCreateWithPriority, cuStreamSynchronize, cuThreadExchangeStreamCaptureMode);
+
 // ---- arguments of libcuda's functions
+
+SAME_PLACES(cuLaunchKernel_params, f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes,
+            hStream, kernelParams, extra);
+SAME_PLACES_IN(cuLaunchKernel_params, cuLaunchKernel_ptsz_params, f, gridDimX, sharedMemBytes, kernelParams, extra);
+SAME_PLACES(cuLaunchKernelEx_params, config, f, kernelParams, extra);
+SAME_PLACES_IN(cuLaunchKernelEx_params, cuLaunchKernelEx_ptsz_params, config, f, kernelParams, extra);
+SAME_PLACES(cuLibraryLoadData_params, library, code, jitOptions, jitOptionsValues, numJitOptions, libraryOptions,
+            libraryOptionValues, numLibraryOptions);
+SAME_PLACES(cuModuleLoadDataEx_params, module, image, numOptions, options, optionValues);
+SAME_PLACES_IN(cuModuleLoadDataEx_params, cuModuleLoadData_params, module, image);
 
 SAME_SIZE(cuStreamSynchronize_params);
 SAME_FIELDS(cuStreamSynchronize_params, hStream);

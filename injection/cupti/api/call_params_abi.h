@@ -14,6 +14,47 @@ struct SizedParams {
   size_t size;
 };
 
+struct cuLaunchKernel_params {
+  CUfunction f;
+  unsigned int gridDimX;
+  unsigned int gridDimY;
+  unsigned int gridDimZ;
+  unsigned int blockDimX;
+  unsigned int blockDimY;
+  unsigned int blockDimZ;
+  unsigned int sharedMemBytes;
+  CUstream hStream;
+  void** kernelParams;
+  void** extra;
+};
+
+struct cuLaunchKernelEx_params {
+  const CUlaunchConfig* config;
+  CUfunction f;
+  void** kernelParams;
+  void** extra;
+};
+
+struct cuLibraryLoadData_params {
+  void* library;
+  const void* code;
+  CUjit_option* jitOptions;
+  void** jitOptionsValues;
+  unsigned int numJitOptions;
+  CUlibraryOption* libraryOptions;
+  void** libraryOptionValues;
+  unsigned int numLibraryOptions;
+};
+
+// Also the first arguments of cuModuleLoadData and cuModuleLoadFatBinary.
+struct cuModuleLoadDataEx_params {
+  void* module;
+  const void* image;
+  unsigned int numOptions;
+  CUjit_option* options;
+  void** optionValues;
+};
+
 struct cuStreamSynchronize_params {
   CUstream hStream;
 };

@@ -1,9 +1,8 @@
 #include "cupti/sampling/exact_launches.h"
 
-#include <ctime>
-
 #include "base/atomics.h"
 #include "base/monotonic_clock.h"
+#include "cupti/chosen_kernels.h"
 #include "ipc/emit.h"
 #include "ipc/ring.h"
 #include "runtime/lifecycle.h"
@@ -12,9 +11,6 @@
 namespace gpuprof::injection::cupti {
 namespace {
 
-constexpr uint32_t kBits = 64;
-constexpr uint64_t kDecisionNs = 5 * GPUPROF_POLL_NS;
-constexpr long kPauseNs = 200000;
 constexpr uint32_t kWholeShare = 1U << 16;  // value of gpuprof_segment.exact_share for "no limit"
 // Times are converted to us before they are multiplied by a share, so that the product fits into 64 bits.
 constexpr uint64_t kMicrosecond = 1000;
@@ -31,33 +27,6 @@ struct Exact {
 constinit Exact exact = {};
 // Atomic; number of launches of each chosen kernel, indexed by name id.
 constinit uint32_t launches[GPUPROF_CHOSEN_NAMES] = {};
-
-// Returns whether the recorder has decided about sampling this kernel. At the first launch with a new name, waits for
-// the recorder's next poll.
-bool decided(const gpuprof_segment& segment, uint32_t kernel) {
-  const uint64_t* const word = &segment.decided[kernel / kBits];
-  const uint64_t bit = uint64_t{1} << kernel % kBits;
-  if ((load_acquire(word) & bit) != 0) {
-    return true;
-  }
-  const uint64_t deadline = now_ns() + kDecisionNs;
-  while (!recorder_silent() && now_ns() < deadline) {
-    const timespec pause = {0, kPauseNs};
-    nanosleep(&pause, nullptr);
-    if ((load_acquire(word) & bit) != 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
-bool chosen(const gpuprof_segment& segment, uint32_t kernel) {
-  if ((segment.options.flags & GPUPROF_OPTION_ALL_KERNELS) != 0) {
-    return true;
-  }
-  return kernel < GPUPROF_CHOSEN_NAMES && decided(segment, kernel) &&
-         (load_relaxed(&segment.chosen[kernel / kBits]) & uint64_t{1} << kernel % kBits) != 0;
-}
 
 bool affordable(uint32_t share) {
   const uint64_t allowed = (now_ns() - exact.begin_ns) / kMicrosecond * share;
@@ -81,7 +50,7 @@ bool exact_wanted() {
 
 bool wants_exact(uint32_t kernel) {
   const gpuprof_segment* segment = open_segment();
-  if (segment == nullptr || kernel == 0 || load_relaxed(&exact.captures) != 0 || !chosen(*segment, kernel)) {
+  if (segment == nullptr || kernel == 0 || capturing() || !is_chosen_kernel(kernel)) {
     return false;
   }
   const uint32_t before = add_relaxed(&launches[kernel % GPUPROF_CHOSEN_NAMES], 1U);
@@ -114,6 +83,10 @@ void note_capture(bool begins) {
   while (open != 0 && !swap_if(&exact.captures, open, open - 1)) {
     open = load_relaxed(&exact.captures);
   }
+}
+
+bool capturing() {
+  return load_relaxed(&exact.captures) != 0;
 }
 
 void forget_captures() {

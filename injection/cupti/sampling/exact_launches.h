@@ -21,6 +21,9 @@ void charge_exact(uint64_t ns);
 
 void note_capture(bool begins);
 
+// Returns whether a graph is captured on any thread.
+[[nodiscard]] bool capturing();
+
 // Resets the number of graph captures in progress when recording resumes. CUPTI did not report captures that ended
 // during the pause.
 void forget_captures();

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
 #include <utility>
 
+#include "analyze/merge/recordings.h"
 #include "analyze/rows/totals.h"
 #include "analyze/stalls/sample_map.h"
 #include "base/saturating_add.h"
@@ -425,6 +427,9 @@ class Aggregator {
       result_.busy_ns = busy;
       result_.exclusive_ns = exclusive;
       result_.has_shares = true;
+      if (recording_ != nullptr) {
+        recording_->devices.insert(result_.tables.work(r.work)->device);
+      }
     }
     return reason;
   }
@@ -477,6 +482,12 @@ class Aggregator {
     uint64_t idle = result_.idle_ns;
     if (!add_to(idle, r.ns) || !fit_together(result_.busy_ns, idle)) {
       return "the sum of the values in all SHARE and IDLE records up to this one exceeds 64 bits";
+    }
+    if (recording_ != nullptr) {
+      recording_->devices.insert(r.device);
+    }
+    if (r.ns == 0) {
+      return std::nullopt;
     }
     result_.idle_ns = idle;
     count_explained(r);
@@ -534,6 +545,9 @@ class Aggregator {
   Reason keep(const p::Window& r) {
     result_.info.add(r);
     result_.windows.push_back(r);
+    if (recording_ != nullptr) {
+      recording_->windows.push_back(r);
+    }
     return std::nullopt;
   }
 
@@ -555,7 +569,26 @@ class Aggregator {
     return fits ? Reason() : Reason("the sum of the LATENCY records of this work exceeds 64 bits");
   }
 
+  Reason keep(const p::Blocks& r) {
+    if (!options_.blocks || is_outside(r.slice)) {
+      return std::nullopt;
+    }
+    if (!all_blocks_.add(r)) {
+      return "the sum of all BLOCKS records exceeds 64 bits";
+    }
+    const auto [known, added] = blocks_rows_.try_emplace(r.work, result_.blocks.size());
+    if (added) {
+      result_.blocks.push_back({.work = r.work, .totals = {}});
+    }
+    (void)result_.blocks[known->second].totals.add(r);  // fits, because the sum of all records does
+    return std::nullopt;
+  }
+
   Reason keep(const p::Meta& r) {
+    if (r.key == kRecordingRowsKey) {
+      recording_ = r.value.empty() ? nullptr : &result_.recordings[std::string(r.value)];
+      return std::nullopt;
+    }
     result_.info.meta.emplace(r.key, r.value);
     is_limited_ = is_limited_ || r.key == "budget.max_overhead_percent";
     if (r.key == "start_ns" && start_ns_ == 0) {
@@ -654,6 +687,8 @@ class Aggregator {
   std::map<uint32_t, uint64_t> failures_;  // key: position of the WORK; the number of calls that failed
   std::map<std::pair<p::DeviceId, p::WorkId>, size_t> idle_rows_;
   std::map<std::pair<p::WorkId, p::Phase>, size_t> latency_rows_;
+  std::map<p::WorkId, size_t> blocks_rows_;
+  p::BlockTotals all_blocks_;
   SampleMap map_;
   std::array<QueuedSample, kQueue> queue_;
   size_t queued_ = 0;  // number of samples ever put into the queue
@@ -661,8 +696,9 @@ class Aggregator {
   Outside outside_;
   LaunchScale launch_scale_;
   p::SliceGridReader grid_;
-  uint64_t start_ns_ = 0;    // META start_ns
-  bool is_limited_ = false;  // by --max-overhead
+  MergedWindows* recording_ = nullptr;  // META recording.rows
+  uint64_t start_ns_ = 0;               // META start_ns
+  bool is_limited_ = false;             // by --max-overhead
   uint64_t lost_ = 0;
   bool ended_ = false;
   p::End end_;

@@ -18,6 +18,7 @@
 #include "analyze/stalls/stall_slices.h"
 #include "base/large_vector.h"
 #include "base/result.h"
+#include "profile/block_totals.h"
 #include "profile/coverage.h"
 #include "profile/reader.h"
 #include "profile/tables.h"
@@ -158,6 +159,16 @@ struct LatencyRow {
   std::vector<profile::Latency::Bucket> buckets;  // ascending and unique; for bounds see profile/log_buckets.h
 };
 
+struct BlocksRow {
+  profile::WorkId work{};
+  profile::BlockTotals totals;
+};
+
+struct MergedWindows {
+  std::vector<profile::Window> windows;
+  std::set<profile::DeviceId> devices;  // with SHARE or IDLE lines
+};
+
 struct Aggregate {
   ProfileInfo info;
   profile::Tables tables;
@@ -177,7 +188,10 @@ struct Aggregate {
   LargeVector<Row> host;                 // host rows, with AggregateOptions::host
   std::vector<IdleRow> idle;             // with AggregateOptions::idle: one per device and WORK
   std::vector<LatencyRow> latencies;     // with AggregateOptions::latency: one per WORK and phase
+  std::vector<BlocksRow> blocks;         // with AggregateOptions::blocks: one per WORK; all sums together fit, too
   std::vector<profile::Window> windows;  // in the order of the file
+  // The recordings of a merged profile, by META recording.rows.
+  std::map<std::string, MergedWindows> recordings;
   // Sum of `rows`; neither this sum nor the sum of any subset of the rows overflows.
   Weight total;
   uint64_t sample_count = 0;  // sum of `samples`; does not overflow
@@ -204,11 +218,12 @@ struct Aggregate {
   [[nodiscard]] const profile::Work& work(const SampleRow& row) const { return *tables.work(row.key.work); }
 };
 
-// What to collect besides `rows`. aggregate() always checks all lines, and sums up all but LATENCY lines.
+// What to collect besides `rows`. aggregate() always checks all lines, and sums up all but LATENCY and BLOCKS lines.
 struct AggregateOptions {
   bool host = false;
   bool idle = false;
   bool latency = false;
+  bool blocks = false;
   bool squares = false;
   bool durations = false;
   bool queue = false;

@@ -192,23 +192,27 @@ std::vector<GroupLine> group_lines(const GroupSums& sums, Order order, size_t to
 
 // Limits the device's time to the recorded time. In older recordings, time counts in the slice in which it ends, and a
 // subset lacks the time of other work. So the sum of busy and idle time may differ from the recorded time.
-void limit_to_recorded(const Aggregate& rows, uint64_t recorded, uint64_t exclusive_ns, DeviceLine& line) {
+void limit_to_recorded(const Aggregate& rows, p::DeviceId device, uint64_t recorded, uint64_t exclusive_ns,
+                       DeviceLine& line) {
   const auto& meta = rows.info.meta;
   const bool several = has_several_recordings(rows);
-  const Subset subset = rows.window ? Subset::window : subset_of(meta);
-  if (recorded == 0 && subset == Subset::slice) {
+  const bool is_other = subset_of(meta) == Subset::other;
+  const Subset subset = rows.window && !is_other ? Subset::window : subset_of(meta);
+  // The recordings of a merged profile may have observed a device for a part of the time only.
+  const ObservedTime observed = is_other && several ? observed_time(rows, device) : ObservedTime{recorded, recorded};
+  recorded = observed.ns;
+  if (recorded == 0 && (subset == Subset::slice || is_other)) {
     line.wall_ns = line.idle_ns = 0;
   }
-  if (recorded == 0 || line.wall_ns == recorded) {
+  if (recorded == 0 || (line.wall_ns == recorded && observed.sum_ns == recorded)) {
     return;
   }
-  line.overlap = doubled_ns(rows, recorded, line.wall_ns) > 0;
-  line.partial = !several && line.wall_ns < recorded && subset == Subset::other;
+  line.overlap = observed.sum_ns > recorded || doubled_ns(rows, recorded, line.wall_ns) > 0;
+  line.partial = line.wall_ns < observed.sum_ns && is_other;
   if (line.partial) {
     // SHARE gives shared time to the work that started first, which may not be in the subset.
-    line.busy_ns = std::max(line.busy_ns, exclusive_ns);
+    line.busy_ns = line.overlap ? line.weight.ns : std::max(line.busy_ns, exclusive_ns);
   }
-  // The recordings of a merged profile may have observed a device for a part of the time only.
   if (line.wall_ns > recorded || line.partial || (has_all_work(subset) && !several)) {
     line.wall_ns = recorded;
     line.busy_ns = line.overlap ? line.busy_ns : std::min(line.busy_ns, recorded);
@@ -255,7 +259,7 @@ std::vector<DeviceLine> device_lines(const Aggregate& rows) {
     if (is_unknown || (rows.info.is_estimate() && (estimated || line.wall_ns == 0))) {
       line.busy_ns = line.idle_ns = line.wall_ns = 0;
     } else {
-      limit_to_recorded(rows, recorded, exclusive_ns, line);
+      limit_to_recorded(rows, device.id, recorded, exclusive_ns, line);
     }
     lines.push_back(std::move(line));
   }
@@ -377,6 +381,7 @@ class Summarizer {
         rows_.info.kind == ProfileKind::durations || (rows_.info.kind == ProfileKind::mixed && rows_.total.ns > 0);
     sum_work();
     sum_samples();
+    sum_blocks();
     put_work();
     if (!options_.path) {
       summary_.counted =
@@ -480,6 +485,34 @@ class Summarizer {
     summary_.sample_places = places.heaviest(options_.limits.others, summary_.found.sample_places);
     summary_.found.sample_reasons = reasons.size();
     put_stalls(stalls);
+  }
+
+  void sum_blocks() {
+    std::map<std::string_view, p::BlockTotals> kernels;
+    for (const BlocksRow& row : rows_.blocks) {
+      const p::Work& work = *rows_.tables.work(row.work);
+      if (filter_.takes(work)) {
+        p::Blocks sums = row.totals.sums;
+        sums.buckets = row.totals.buckets;
+        (void)kernels[texts_->work_label(work)].add(sums);  // fits, because the sum of all rows does
+      }
+    }
+    for (const auto& [kernel, totals] : kernels) {
+      Durations durations;
+      durations.add(totals.buckets);
+      const p::Blocks& sums = totals.sums;
+      summary_.blocks.push_back({kernel, sums, durations.percentiles(sums.blocks, 0, sums.slowest_ns)});
+    }
+    const auto ns_of = [this](const BlockLine& line) {
+      const auto sum = work_.find(line.kernel);
+      return sum == work_.end() ? 0 : sum->second.weight.ns;
+    };
+    std::stable_sort(summary_.blocks.begin(), summary_.blocks.end(),
+                     [&](const BlockLine& a, const BlockLine& b) { return ns_of(a) > ns_of(b); });
+    summary_.found.blocks = summary_.blocks.size();
+    if (options_.limits.others != 0 && summary_.blocks.size() > options_.limits.others) {
+      summary_.blocks.resize(options_.limits.others);
+    }
   }
 
   void put_stalls(const StallTable& stalls) {

@@ -68,8 +68,8 @@ struct DeviceLine {
   // True: several recordings observed this device at the same time, each only its own work. `busy_ns`, the sum of all
   // recordings, is then an upper limit and may exceed `wall_ns`. `idle_ns` is a lower limit.
   bool overlap = false;
-  // True: the profile is a subset that may lack other work of the device. `busy_ns` is then a lower limit, and
-  // `idle_ns` is 0.
+  // True: the profile is a subset that may lack other work of the device. `busy_ns` is then a lower limit (with
+  // `overlap` still an upper limit), and `idle_ns` is 0.
   bool partial = false;
   // True: work that is not in the profile may have run in the idle time. `busy_ns` is then a lower limit, and `idle_ns`
   // an upper limit.
@@ -115,6 +115,13 @@ struct PlaceLine {
   uint64_t samples = 0;
 };
 
+// The thread blocks of one kernel.
+struct BlockLine {
+  std::string_view kernel;
+  profile::Blocks sums;  // without buckets
+  Percentiles percentiles;
+};
+
 struct Summary {
   ProfileInfo info;  // facts about the complete recording, even if a window is selected
   // Time that all fields but `info` and `counted` cover; nullopt: the complete recording.
@@ -154,6 +161,7 @@ struct Summary {
   std::vector<KernelStalls> stalls;
   uint64_t stalls_without_lines = 0;      // selected samples whose source line is unknown
   uint64_t stalls_without_in_zebins = 0;  // those of stalls_without_lines that are in code of Intel's compiler
+  std::vector<BlockLine> blocks;          // sorted by kernel time; with AggregateOptions::blocks
   std::vector<CountedTable> counted;  // hardware counts per instruction, without call paths; empty with a path filter
   // CPU-side work. Sums of GPU work do not include it. Requires AggregateOptions::host.
   std::vector<SummaryLine> host_work;     // waits, allocations, frees, page faults, migrations, heaviest first
@@ -177,6 +185,7 @@ struct Summary {
     size_t sample_reasons = 0;
     size_t sample_places = 0;
     size_t stalls = 0;
+    size_t blocks = 0;
     size_t host_work = 0;
     size_t calls = 0;
     size_t waits = 0;

@@ -181,7 +181,10 @@ class Record final : public Command {
             ->delimiter(',')
             ->type_name("WHAT,...");
     suggest(counted, {"memory", "shared", "branches", "instructions"});
-    kernel_.declare(app, "--kernel", "kernels that --pc-sampling=exact and --sass-metrics cover (default: all)");
+    expect_one_of(app.add_option("--probe", probe_, "run a probe in CUDA kernels: blocks records when each block ran"),
+                  {"blocks"});
+    kernel_.declare(app, "--kernel",
+                    "kernels that --pc-sampling=exact, --sass-metrics and --probe cover (default: all)");
     expect_number(app.add_option("--sample-every", options_.sampling.exact_every,
                                  "with --pc-sampling=exact: sample one of N launches of a kernel (default: 1)"),
                   1, 1'000'000'000)
@@ -271,6 +274,7 @@ class Record final : public Command {
     options_.sampling.samples = !sampling_.empty();
     options_.sampling.exact = sampling_ == "exact";
     RETURN_IF_ERROR(check_cpu());
+    RETURN_IF_ERROR(take_probe());
     RETURN_IF_ERROR(take_exact());
     RETURN_IF_ERROR(take_last());
     return check_sampling();
@@ -378,6 +382,30 @@ class Record final : public Command {
     return {};
   }
 
+  // Probes change the code that a program loads.
+  Status take_probe() {
+    options_.sampling.blocks = !probe_.empty();
+    if (!options_.sampling.blocks) {
+      return {};
+    }
+    if (options_.attach_pid != 0) {
+      return Error{"record: --probe with -p PID", "only programs that gpuprof starts can be probed: record -- COMMAND",
+                   kExitUsage};
+    }
+    if (options_.sampling.samples || app_->count("--sass-metrics") > 0 || options_.max_overhead > 0 ||
+        options_.whole_graphs) {
+      return Error{
+          "record: --probe cannot be combined with --pc-sampling, --sass-metrics, --max-overhead and "
+          "--graphs=whole",
+          "use a separate run", kExitUsage};
+    }
+    if (!backends_.empty() && std::find(backends_.begin(), backends_.end(), "cupti") == backends_.end()) {
+      return Error{"record: --probe without the backend cupti",
+                   "only CUDA kernels can be probed: add cupti to --backend", kExitUsage};
+    }
+    return {};
+  }
+
   Status take_exact() {
     if (!options_.sampling.exact && app_->count("--sample-every") > 0) {
       return Error{"record: --sample-every chooses launches for --pc-sampling=exact", "add --pc-sampling=exact",
@@ -386,8 +414,8 @@ class Record final : public Command {
     if (Status metrics = take_metrics(); !metrics || !kernel_.given()) {
       return metrics;
     }
-    if (!options_.sampling.exact && !options_.sampling.counts()) {
-      return Error{"record: --kernel chooses kernels for --pc-sampling=exact and --sass-metrics",
+    if (!options_.sampling.exact && !options_.sampling.counts() && !options_.sampling.blocks) {
+      return Error{"record: --kernel chooses kernels for --pc-sampling=exact, --sass-metrics and --probe",
                    "add one of these; report --kernel REGEX chooses what is shown", kExitUsage};
     }
     std::optional<Pattern> kernel;
@@ -439,6 +467,7 @@ class Record final : public Command {
   record::SessionOptions options_;
   MinCoverage coverage_;
   bool top_ = false;
+  std::string probe_;
   CLI::App* app_ = nullptr;
   std::vector<std::string> backends_;
   std::string stacks_ = "auto";

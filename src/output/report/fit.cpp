@@ -65,9 +65,9 @@ bool shorten_counted(Summary& summary, size_t kept) {
 bool give_up_extras(Summary& summary, Detail& detail) {
   constexpr size_t kTop = 3;
   return shorten_functions(summary.functions, kMostFunctions) || give_up_awaited(summary, detail) ||
-         shorten(summary.stalls, 2) || shorten(summary.failures, kTop) || shorten(summary.without_work, 1) ||
-         shorten(summary.allocations, 1) || shorten(summary.waits, 1) || shorten(summary.calls, kTop) ||
-         shorten(summary.host_work, kTop) || shorten(summary.sample_places, kTop) ||
+         shorten(summary.stalls, 2) || shorten(summary.blocks, 2) || shorten(summary.failures, kTop) ||
+         shorten(summary.without_work, 1) || shorten(summary.allocations, 1) || shorten(summary.waits, 1) ||
+         shorten(summary.calls, kTop) || shorten(summary.host_work, kTop) || shorten(summary.sample_places, kTop) ||
          shorten(summary.sample_reasons, kTop) || shorten(summary.sampled_work, kTop) || shorten(summary.ranks, kTop) ||
          shorten_counted(summary, kTop) || lower(detail.devices, 4) || lower(detail.frames, 4) ||
          lower(detail.stall_reasons, 3);
@@ -97,9 +97,9 @@ bool give_up_tables(Summary& summary, Detail& detail) {
          shorten(summary.ranks, 2) || shorten(summary.groups, 3) || lower(detail.frames, 2) ||
          shorten(summary.host_work, 0) || shorten(summary.calls, 0) || shorten(summary.ranks, 0) ||
          lower(detail.explained, 0) || shorten(summary.sample_places, 1) || shorten(summary.sample_reasons, 1) ||
-         shorten(summary.sampled_work, 1) || shorten(summary.stalls, 1) || lower(detail.stall_reasons, 2) ||
-         shorten_functions(summary.functions, 3) || shorten(summary.call_paths, 2) || shorten(summary.work, 3) ||
-         shorten(summary.call_paths, 1);
+         shorten(summary.sampled_work, 1) || shorten(summary.stalls, 1) || shorten(summary.blocks, 1) ||
+         lower(detail.stall_reasons, 2) || shorten_functions(summary.functions, 3) || shorten(summary.call_paths, 2) ||
+         shorten(summary.work, 3) || shorten(summary.call_paths, 1);
 }
 
 }  // namespace
@@ -119,6 +119,7 @@ void restore_tables(const Summary& whole, Summary& summary) {
   summary.sample_reasons = whole.sample_reasons;
   summary.sample_places = whole.sample_places;
   summary.stalls = whole.stalls;
+  summary.blocks = whole.blocks;
   summary.counted = whole.counted;
   summary.host_work = whole.host_work;
   summary.calls = whole.calls;

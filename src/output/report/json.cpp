@@ -7,6 +7,7 @@
 #include "base/text/utf8.h"
 #include "output/json_stream.h"
 #include "output/report/advice.h"
+#include "output/report/blocks.h"
 #include "output/report/counted.h"
 #include "output/report/report.h"
 #include "output/report/stalls.h"
@@ -161,6 +162,7 @@ void put_found(const Summary::Found& found, JsonObject& object) {
                                     {"sample_reasons", found.sample_reasons},
                                     {"sample_places", found.sample_places},
                                     {"stalls", found.stalls},
+                                    {"blocks", found.blocks},
                                     {"host_work", found.host_work},
                                     {"calls", found.calls},
                                     {"waits", found.waits},
@@ -215,6 +217,10 @@ void put_optional(const Summary& summary, JsonObject& object, TextStream& stream
                [&stream](const analyze::PlaceLine& place) { put_place(place, stream); });
     json_array(summary.stalls, object.key("stalls"),
                [&stream](const analyze::KernelStalls& stalls) { put_stalls(stalls, stream); });
+  }
+  if (!summary.blocks.empty()) {
+    json_array(summary.blocks, object.key("blocks"),
+               [&stream](const analyze::BlockLine& line) { put_blocks(line, stream); });
   }
   if (!summary.counted.empty()) {
     json_array(summary.counted, object.key("counted"),

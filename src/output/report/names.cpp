@@ -29,6 +29,11 @@ std::vector<std::string_view> works_of(const analyze::Summary& summary) {
       names.push_back(stalls.kernel);
     }
   }
+  for (const analyze::BlockLine& line : summary.blocks) {
+    if (seen.insert(line.kernel).second) {
+      names.push_back(line.kernel);
+    }
+  }
   return names;
 }
 

@@ -9,6 +9,7 @@
 #include "analyze/names/distinct_names.h"
 #include "base/text/numbers.h"
 #include "base/text/utf8.h"
+#include "output/report/blocks.h"
 #include "output/report/counted.h"
 #include "output/report/fit.h"
 #include "output/report/head.h"
@@ -395,6 +396,7 @@ void print_left_out(const Summary& summary, Page& page) {
     }
   };
   add(summary.ranks, summary.found.ranks, "ranks");
+  add(summary.blocks, summary.found.blocks, "thread blocks of kernels");
   if (!summary.stalls.empty()) {
     add(summary.sampled_work, summary.found.sampled_work, "kernels by samples");
     add(summary.sample_places, summary.found.sample_places, "GPU code locations");
@@ -435,6 +437,7 @@ void print_all(const Summary& summary, const Detail& detail, const FitContext& w
   print_functions(summary, page);
   print_call_paths(summary, page);
   print_ranks(summary, page);
+  print_blocks(summary, page);
   print_samples(summary, page);
   print_counted(summary, page);
   print_calls(summary, page);

@@ -294,7 +294,8 @@ void Channel::set_up(std::string_view backend, Source& source) const {
       (sampling.samples ? GPUPROF_OPTION_SAMPLES : 0u) | (sampling.counts() ? GPUPROF_OPTION_COUNTS : 0u) |
       (sampling.exact ? GPUPROF_OPTION_EXACT : 0u) | (code_only ? GPUPROF_OPTION_CODE_ONLY : 0u) |
       (options.duty_cycle ? GPUPROF_OPTION_WINDOWS : 0u) | (samples_cpu(source, backend) ? GPUPROF_OPTION_CPU : 0u) |
-      (sampling.exact && !sampling.chosen ? GPUPROF_OPTION_ALL_KERNELS : 0u);
+      (sampling.blocks ? GPUPROF_OPTION_BLOCKS : 0u) |
+      ((sampling.exact || sampling.blocks) && !sampling.chosen ? GPUPROF_OPTION_ALL_KERNELS : 0u);
   segment.options.sampling_period = sampling.period;
   std::memcpy(segment.counted, sampling.counted.data(), std::min(sampling.counted.size(), kMaxCounted));
   segment.cpu_period_ns = options.cpu_period_ns;
@@ -371,7 +372,7 @@ bool Channel::has_records(Source& source, size_t ring) {
 
 // Marks in the segment which of the newly received names belong to kernels that the user chose.
 void Channel::choose_kernels(Source& source, std::span<const std::byte> records) {
-  if (!options_.sampling.exact || !options_.sampling.chosen) {
+  if ((!options_.sampling.exact && !options_.sampling.blocks) || !options_.sampling.chosen) {
     return;
   }
   decode_names(records, [&](uint32_t id, std::string_view name) {

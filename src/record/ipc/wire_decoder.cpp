@@ -1,10 +1,12 @@
 #include "record/ipc/wire_decoder.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string_view>
 #include <vector>
 
+#include "wire/log_buckets.h"
 #include "wire/wire.h"
 
 namespace gpuprof::record {
@@ -361,6 +363,76 @@ bool decode(const gpuprof_sampled_launch& launch, const Input& in) {
   return true;
 }
 
+// No device has more SMs, and no product of SMs and a duration overflows.
+constexpr uint64_t kMaxSms = uint64_t{1} << 12;
+
+// Returns whether the numbers are possible for a launch with recorded blocks.
+bool is_possible(const gpuprof_blocks& r) {
+  const bool counts = r.blocks <= r.grid && r.grid <= kMaxCount && r.sms >= 1 && r.sms <= r.used_sms &&
+                      r.sms <= r.concurrent && r.used_sms <= kMaxSms && r.used_sms <= r.blocks &&
+                      r.concurrent <= r.blocks && r.device_sms <= kMaxSms;
+  const bool times = r.span_ns <= kMaxDurationNs && r.slowest_ns <= r.span_ns && r.busiest_ns <= r.span_ns &&
+                     r.tail_ns <= r.span_ns && r.busiest_ns <= r.busy_ns && r.busy_ns <= r.sum_ns &&
+                     r.sum_ns <= kMaxTimeNs;
+  // The products do not overflow, because the factors have been checked.
+  return counts && times && r.busy_ns <= r.busiest_ns * r.used_sms && r.busy_ns <= r.span_ns * r.sms &&
+         r.tail_busy_ns <= r.busy_ns && r.tail_busy_ns <= r.tail_ns * r.sms;
+}
+
+// Returns whether the launch has no recorded blocks. Then only its size is known.
+bool is_unrecorded(const gpuprof_blocks& r) {
+  return r.grid <= kMaxCount && r.device_sms <= kMaxSms &&
+         (r.blocks | r.span_ns | r.sum_ns | r.slowest_ns | r.busy_ns | r.busiest_ns | r.tail_ns | r.tail_busy_ns |
+          r.concurrent | r.sms | r.used_sms | r.count) == 0;
+}
+
+bool decode(const gpuprof_blocks& blocks, const Input& in) {
+  if (blocks.correlation == 0 || !is_launch_id(blocks.correlation) || blocks.grid == 0 ||
+      !(is_possible(blocks) || is_unrecorded(blocks)) || blocks.count > GPUPROF_BLOCKS_MAX_BUCKETS ||
+      (in.record.size() - sizeof(blocks)) / sizeof(gpuprof_block_bucket) < blocks.count) {
+    return false;
+  }
+  std::vector<backend::LaunchBlocks::Bucket> buckets;
+  uint64_t counted = 0;
+  for (size_t i = 0; i < blocks.count; ++i) {
+    gpuprof_block_bucket one;
+    std::memcpy(&one, in.record.data() + sizeof(blocks) + i * sizeof(one), sizeof(one));
+    if (one.blocks == 0 || one.bucket > gpuprof_duration_bucket(blocks.slowest_ns) ||
+        (!buckets.empty() && one.bucket <= buckets.back().bucket)) {
+      return false;
+    }
+    counted += one.blocks;
+    buckets.push_back({one.bucket, one.blocks});
+  }
+  if (counted > blocks.blocks) {
+    return false;
+  }
+  const uint64_t used = std::max<uint64_t>(blocks.used_sms, 1);
+  const uint64_t width = std::max<uint64_t>(blocks.sms, 1);
+  in.sink.on_blocks(in.source, {.launches = 1,
+                                .grid = blocks.grid,
+                                .blocks = blocks.blocks,
+                                .span_ns = blocks.span_ns,
+                                .sum_ns = blocks.sum_ns,
+                                .busy_ns = blocks.busy_ns,
+                                .sm_ns = blocks.span_ns * blocks.sms,
+                                .busiest_ns = blocks.busiest_ns,
+                                .mean_ns = (blocks.busy_ns + used / 2) / used,
+                                .tail_ns = blocks.tail_ns,
+                                .tail_busy_ns = blocks.tail_busy_ns,
+                                .tail_sm_ns = blocks.tail_ns * blocks.sms,
+                                .saved_ns = blocks.tail_ns - (blocks.tail_busy_ns + width - 1) / width,
+                                .concurrent = blocks.concurrent,
+                                .device_sms = blocks.device_sms,
+                                .slowest_ns = blocks.slowest_ns,
+                                .x = blocks.slowest[0],
+                                .y = blocks.slowest[1],
+                                .z = blocks.slowest[2],
+                                .correlation = blocks.correlation,
+                                .buckets = buckets});
+  return true;
+}
+
 bool decode(const gpuprof_count_record& count, const Input& in) {
   if (count.function_id == 0 || count.name_id == 0 || count.offset > kMaxBytes || count.value > kMaxCount) {
     return false;
@@ -440,6 +512,7 @@ constexpr auto kDecoders = [] {
   by_type[GPUPROF_RECORD_SAMPLED_LAUNCH] = decode_as<gpuprof_sampled_launch>;
   by_type[GPUPROF_RECORD_GPU_KERNEL] = decode_as<gpuprof_gpu_kernel>;
   by_type[GPUPROF_RECORD_COUNT] = decode_as<gpuprof_count_record>;
+  by_type[GPUPROF_RECORD_BLOCKS] = decode_as<gpuprof_blocks>;
   by_type[GPUPROF_RECORD_SAMPLE_WINDOW] = decode_as<gpuprof_sample_window>;
   return by_type;
 }();

@@ -102,6 +102,10 @@ void Correlator::on_sampled_launch(backend::SourceId id, uint64_t correlation) {
   with(id, [&](const Source& source) { kernel_times_.expect(source.id, correlation); });
 }
 
+void Correlator::on_blocks(backend::SourceId id, const backend::LaunchBlocks& blocks) {
+  with(id, [&](const Source& source) { work_.on_blocks(source, blocks); });
+}
+
 void Correlator::on_location_samples(backend::SourceId id, const backend::LocationSamples& samples) {
   with(id, [&](const Source& source) { samples_.sharing().on_samples(source, samples); });
 }

@@ -61,6 +61,7 @@ class Correlator final : public backend::EventSink, public StackSink, public Off
   void on_sample(const backend::Sample& sample) override { samples_.on_sample(sample); }
   void on_samples_dropped(backend::SourceId source, uint64_t count) override { samples_.on_dropped(source, count); }
   void on_sampled_launch(backend::SourceId source, uint64_t correlation) override;
+  void on_blocks(backend::SourceId source, const backend::LaunchBlocks& blocks) override;
   void on_location_samples(backend::SourceId source, const backend::LocationSamples& samples) override;
   void on_sample_window(backend::SourceId source, const backend::SampleWindow& window) override;
   [[nodiscard]] size_t counted() const { return samples_.counts().kept(); }

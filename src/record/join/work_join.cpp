@@ -34,6 +34,10 @@ void WorkJoin::retry_bodies(bool last, backend::SourceId only) {
 void WorkJoin::retry_pending(bool last, backend::SourceId only) {
   retry_bodies(last, only);
   pending_.retry_pending(last, only, [this](const auto& pending, RetryPolicy left) { return take(pending, left); });
+  if (last) {
+    blocks_.end_source(only);
+  }
+  blocks_.expire();
 }
 
 void WorkJoin::report_without_work(backend::SourceId source) {
@@ -117,6 +121,10 @@ bool WorkJoin::take(WorkEvent event, RetryPolicy policy) {
     add_kernel(*source, event, launch);
     return true;
   }
+  // Nodes of a graph have one correlation id, so it does not say to which of them the blocks belong.
+  const bool may_have_blocks =
+      event.site.op == profile::Op::kernel && !event.site.is_host && !event.more && event.site.graph_node == 0;
+  const auto blocks = may_have_blocks ? blocks_.take(event.site.source, event.site.correlation) : std::nullopt;
   if (!weigh(event, launch)) {
     join_.counters.totals().off_records += event.site.is_host ? 0 : 1;
     if (event.site.op == profile::Op::failed && Launches::is_launch(event.site.correlation)) {
@@ -134,6 +142,9 @@ bool WorkJoin::take(WorkEvent event, RetryPolicy policy) {
     join_.counters.coverage(event.site.source).has_no_work_row();
   }
   parts_.rows.add(event, key, work, source->pid, launch == nullptr ? 0 : launch->time_ns);
+  if (blocks) {
+    parts_.rows.add_blocks(event, work, *blocks);
+  }
   if (join_.options.sampling.samples && event.site.op == profile::Op::kernel && !event.site.is_host) {
     parts_.kernel_times.add({event.site.source, event.site.device, key.name}, work, key.stack != 0, event.start_ns,
                             event.end_ns, event.site.correlation);

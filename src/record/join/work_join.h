@@ -9,17 +9,20 @@
 #include "record/join/context/work_event.h"
 #include "record/join/launches/graph_bodies.h"
 #include "record/join/launches/repeats.h"
+#include "record/join/sums/waiting_blocks.h"
 #include "record/process/producers.h"
 
 namespace gpuprof::record {
 
 class WorkJoin {
  public:
-  WorkJoin(JoinContext& join, const JoinParts& parts) : join_(join), parts_(parts), bodies_(join, parts.launches) {}
+  WorkJoin(JoinContext& join, const JoinParts& parts)
+      : join_(join), parts_(parts), bodies_(join, parts.launches), blocks_(join) {}
 
   void on_gpu_op(const backend::GpuOp& op);
   void on_kernel_of(const backend::GpuOp& op, uint32_t name_id);
   void on_host_op(const backend::HostOp& op) { take_or_keep(work_event(op), RetryPolicy::first_try); }
+  void on_blocks(const Source& source, const backend::LaunchBlocks& blocks) { blocks_.add(source, blocks); }
   void on_graph_launch(backend::SourceId source, const backend::GraphLaunch& launch) {
     bodies_.on_launch(source, launch);
   }
@@ -50,6 +53,7 @@ class WorkJoin {
   GraphBodies bodies_;
   Repeats repeats_;
   Pending<WorkEvent> pending_;
+  WaitingBlocks blocks_;
 };
 
 }  // namespace gpuprof::record

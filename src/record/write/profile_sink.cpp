@@ -201,6 +201,13 @@ class ProfileSink::BatchWriter {
         out_.add(profile::Duration{key.slice, key.work, value.durations});
       }
     }
+    for (const auto& [key, totals] : batch.blocks) {
+      profile::Blocks blocks = totals.sums;
+      blocks.slice = key.slice;
+      blocks.work = key.work;
+      blocks.buckets = totals.buckets;
+      out_.add(blocks);
+    }
     put_all(batch.gpu_instructions);
     for (const auto& [key, value] : batch.gpu_counts) {
       put(profile::GpuCount{key.process, key.device, key.place, name_id(key.name), value});

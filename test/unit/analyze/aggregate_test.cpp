@@ -17,7 +17,7 @@ using test::open_text;
 
 namespace {
 
-constexpr AggregateOptions kAll = {.host = true, .idle = true, .latency = true};
+constexpr AggregateOptions kAll = {.host = true, .idle = true, .latency = true, .blocks = true};
 const std::string kMost = "18446744073709551615";
 
 Aggregate aggregate_text(const std::string& text, const AggregateOptions& options = kAll, bool lenient = false) {
@@ -316,6 +316,8 @@ TEST_CASE("a sum that exceeds 64 bits is an error for every kind of record") {
       {"COVERAGE;0;a;" + kMost, "COVERAGE;0;a;1"},
       {"LATENCY;1;call_to_start;1;" + kMost + ";" + kMost + ";" + kMost + ";495;1",
        "LATENCY;1;call_to_start;1;1;1;1;1;1"},
+      {"BLOCKS;0;1;1;" + kMost + ";0;0;0;0;0;0;0;0;0;0;0;0;0;0;0;0;0;0",
+       "BLOCKS;0;3;1;1;0;0;0;0;0;0;0;0;0;0;0;0;0;0;0;0;0;0"},
   };
   for (const auto& [most, one] : lines) {
     INFO(most << " then " << one);
@@ -537,9 +539,41 @@ TEST_CASE("the sums of a random profile are all in its rows") {
       }
     }
     CHECK(values == random.latencies);
+    uint64_t block_ns = 0;
+    for (const BlocksRow& row : rows.blocks) {
+      block_ns += row.totals.sums.sum_ns;
+    }
+    CHECK(block_ns == random.block_ns);
     CHECK(rows.info.covered.percent() >= 0);
     CHECK(rows.info.covered.percent() <= 100);
   }
+}
+
+TEST_CASE("BLOCKS lines of a WORK add up, those of the selected slices") {
+  const std::string text =
+      "GPUPROF;3.6\nMETA;start_ns;0\nMETA;interval_ns;100\nWORK;1;0;0;0;0;0;0;0;0;0;kernel;0;0\n"
+      "WORK;2;0;0;0;0;0;0;0;0;0;kernel;0;0\nGPU;0;1;1;9;9;9;81;0;0\nGPU;1;1;1;9;9;9;81;0;0\n"
+      "BLOCKS;0;1;1;4;2;9;9;9;9;9;9;0;0;0;0;1;8;6;1;2;3;70;6;1\n"
+      "BLOCKS;1;1;2;4;4;9;9;9;9;9;9;0;0;0;0;1;9;7;4;5;6;71;3;1;6;1\n"
+      "BLOCKS;1;2;1;1;1;5;5;5;5;5;5;0;0;0;0;1;9;5;0;0;0;72;5;1\n";
+  const Aggregate rows = aggregate_text(text, kAll);
+  REQUIRE(rows.blocks.size() == 2);
+  const gpuprof::profile::BlockTotals& totals = rows.blocks[0].totals;
+  CHECK(totals.sums.launches == 3);
+  CHECK(totals.sums.grid == 8);
+  CHECK(totals.sums.blocks == 6);
+  CHECK(totals.sums.span_ns == 18);
+  CHECK(totals.sums.device_sms == 9);
+  CHECK(totals.sums.slowest_ns == 7);
+  CHECK(totals.sums.z == 6);
+  CHECK(totals.sums.correlation == 71);
+  CHECK(totals.buckets == std::vector<gpuprof::profile::Blocks::Bucket>{{3, 1}, {6, 2}});
+  CHECK(aggregate_text(text, {}).blocks.empty());
+  AggregateOptions first = kAll;
+  first.window = TimeWindow{0, 100};
+  const Aggregate in_window = aggregate_text(text, first);
+  REQUIRE(in_window.blocks.size() == 1);
+  CHECK(in_window.blocks[0].totals.sums.launches == 1);
 }
 
 TEST_CASE("every prefix of a random profile adds up to the records in it") {

@@ -13,7 +13,7 @@ namespace gpuprof::test {
 inline analyze::Aggregate read_all(const std::string& text) {
   auto reader = open_text(text);
   REQUIRE(reader);
-  auto rows = analyze::aggregate(*reader, {.host = true, .idle = true, .latency = true});
+  auto rows = analyze::aggregate(*reader, {.host = true, .idle = true, .latency = true, .blocks = true});
   INFO((rows ? std::string() : rows.error().message));
   REQUIRE(rows);
   return std::move(rows).value();

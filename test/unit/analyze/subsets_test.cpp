@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -93,7 +94,8 @@ const char* const kJob =
     "DEVICE;1;0;0;0;0\nDEVICE;2;0;1;0;0\nWORK;1;1;7;0;1;0;0;0;1;0;kernel;5;0\nWORK;2;2;9;0;0;0;0;0;2;0;kernel;6;0\n"
     "WORK;3;2;9;0;0;0;0;0;2;0;sync;6;0\n"
     "GPU;0;1;2;30;10;20;500;0;0\nGPU;1;1;1;5;5;5;25;0;0\nGPU;1;2;1;7;7;7;49;0;0\nSHARE;0;1;30;20\nSHARE;1;2;7;17\n"
-    "HOST;0;3;1;9;9;9;0\nIDLE;1;2;0;3\nWINDOW;1000;1200\nLATENCY;1;call_to_start;1;9;9;9;9;1\nEVENT;1;1;1090;1110;0;0;"
+    "HOST;0;3;1;9;9;9;0\nIDLE;1;2;0;3\nWINDOW;1000;1200\nBLOCKS;1;2;1;1;1;5;5;5;5;5;5;0;0;0;0;1;9;5;0;0;0;72;5;"
+    "1\nLATENCY;1;call_to_start;1;9;9;9;9;1\nEVENT;1;1;1090;1110;0;0;"
     "0\n"
     "SPAN;2;9;0;1000;1150\nEUSTALL;1;2;0;0;0;4;0\nLOSS;0;ring_full;2\nLOSS;2;late_name;1\nCOVERAGE;1;launches;3\n"
     "COVERAGE;2;launches;2\nCOVERAGE;0;samples_foreign;5\nEND;1200;6;4;42;3;4;3\n";
@@ -123,6 +125,17 @@ std::vector<std::string> sorted_lines(const std::string& text) {
   return lines;
 }
 
+// Returns the launches, blocks and durations of all BLOCKS lines.
+std::array<uint64_t, 3> block_sums(const Aggregate& rows) {
+  std::array<uint64_t, 3> sums{};
+  for (const BlocksRow& row : rows.blocks) {
+    sums[0] += row.totals.sums.launches;
+    sums[1] += row.totals.sums.blocks;
+    sums[2] += row.totals.sums.sum_ns;
+  }
+  return sums;
+}
+
 void check_equal(const std::string& a, const std::string& b) {
   const Aggregate one = test::read_all(a);
   const Aggregate other = test::read_all(b);
@@ -142,6 +155,7 @@ void check_equal(const std::string& a, const std::string& b) {
   CHECK(one.idle_ns == other.idle_ns);
   CHECK(one.window_ns == other.window_ns);
   CHECK(one.info.events == other.info.events);
+  CHECK(block_sums(one) == block_sums(other));
   CHECK(one.tables.gpu_counts().size() == other.tables.gpu_counts().size());
   CHECK(one.tables.processes().size() == other.tables.processes().size());
   for (const WeightKind kind : {WeightKind::time, WeightKind::count}) {
@@ -330,6 +344,10 @@ TEST_CASE("a filtered profile names its filter and the records that it left out"
   REQUIRE(late);
   CHECK(contains_line(*late, "META;filter.left_out;COVERAGE 3, LATENCY 1"));
   CHECK(contains_line(*late, "WINDOW;1100;1200"));
+  CHECK(late->find("\nBLOCKS;1;") != std::string::npos);
+  const auto early = filtered(kJob, window_conditions(0, 100));
+  REQUIRE(early);
+  CHECK(early->find("\nBLOCKS;") == std::string::npos);
   CHECK(contains_line(*late, "META;filter;--from 0.0000001s --to 0.0000002s"));  // the slice that was kept
   CHECK(part_text(test::read_all(*one).info.meta) == "only what matches --rank 0");
 }
@@ -355,7 +373,7 @@ TEST_CASE("a filter drops and counts a record without the field that it tests, w
   CHECK(filtered(job, process)->find("\nHOST;") != std::string::npos);  // it has a process
   Conditions rank = rank_conditions(0);
   CHECK(contains_line(*filtered(job, rank),
-                      "META;filter.left_out;COVERAGE 2, EUSTALL 1, GPU 1, HOST 1, IDLE 1, SHARE 1, SPAN 1"));
+                      "META;filter.left_out;BLOCKS 1, COVERAGE 2, EUSTALL 1, GPU 1, HOST 1, IDLE 1, SHARE 1, SPAN 1"));
   rank.inverted = true;
   const auto none = filtered(job, rank);
   REQUIRE(!none);
@@ -434,6 +452,124 @@ TEST_CASE("the device time of a subset is a lower limit, not an overlap of recor
   CHECK(selected[0].busy_ns == 30);
   CHECK(selected[0].wall_ns == 100);
   CHECK(selected[0].idle_ns == 70);
+}
+
+// One recording of 200 ns, with 30 ns of `add` and 40 ns of `sub` on a device of host `host`.
+std::string recording(char id, const std::string& host, int begin_ns, int rank) {
+  const std::string begin = std::to_string(begin_ns);
+  const std::string end = std::to_string(begin_ns + 200);
+  return "GPUPROF;3.2\nMETA;recording;" + std::string(32, id) + "\nMETA;start_ns;" + begin + "\nMETA;start_unix_ns;" +
+         begin + "\nMETA;interval_ns;100\nMETA;host;" + host + "\nSTRING;1;add\nSTRING;2;sub\nSTRING;3;" +
+         std::to_string(rank) + "\nSTRING;4;opencl\nSTRING;5;GPU\nSTRING;6;uuid " + host + "\nPROCESS;1;" +
+         std::to_string(7 + rank) + ";0;" + begin +
+         ";1;0;3;0\nDEVICE;1;4;0;5;6\nWORK;1;1;9;0;0;0;0;0;1;0;kernel;1;0\n"
+         "WORK;2;1;9;0;0;0;0;0;1;0;kernel;2;0\nGPU;0;1;1;30;30;30;900;0;0\nGPU;1;2;1;40;40;40;1600;0;0\n"
+         "SHARE;0;1;30;30\nSHARE;1;2;40;40\nIDLE;0;1;1;70\nIDLE;1;1;0;60\nWINDOW;" +
+         begin + ";" + end + "\nEND;" + end + ";2;2;70;0;0;0\n";
+}
+
+Conditions kernel_conditions(const std::string& name) {
+  Conditions conditions;
+  conditions.kernel = Pattern::compile("--kernel", name).value();
+  conditions.words.at(static_cast<size_t>(Aspect::kernel)) = "--kernel " + name;
+  return conditions;
+}
+
+std::vector<DeviceLine> devices_of(const std::string& text) {
+  return summarize(test::read_all(text), {}).devices;
+}
+
+void check_device(const std::string& text, uint64_t busy_ns, uint64_t wall_ns, bool overlap = false) {
+  const auto devices = devices_of(text);
+  REQUIRE(devices.size() == 1);
+  CHECK(devices[0].busy_ns == busy_ns);
+  CHECK(devices[0].wall_ns == wall_ns);
+  CHECK(devices[0].idle_ns == 0);
+  CHECK(devices[0].partial == (wall_ns != 0));
+  CHECK(devices[0].overlap == overlap);
+}
+
+TEST_CASE("a subset of a merged profile has the time of the recordings that it is a subset of") {
+  const std::string a = recording('a', "h", 1000, 0);
+  const std::string b = recording('b', "h", 5000, 1);
+  const std::string both = merged_text({a, b});
+  REQUIRE(devices_of(both).at(0).wall_ns == 400);
+  check_device(filtered(both, kernel_conditions("sub")).value(), 80, 400);
+  check_device(filtered(both, rank_conditions(1)).value(), 70, 200);
+  const std::string add = filtered(both, kernel_conditions("add")).value();
+  check_device(filtered(add, rank_conditions(0)).value(), 30, 200);
+  // The subsets of two recordings, merged, and merged with a third recording.
+  check_device(
+      merged_text({filtered(a, kernel_conditions("sub")).value(), filtered(b, kernel_conditions("sub")).value()}), 80,
+      400);
+  check_device(filtered(merged_text({both, recording('c', "h", 9000, 2)}), kernel_conditions("sub")).value(), 120, 600);
+  // No work of `a` is left, but the condition does not exclude it.
+  std::string without = a;
+  without.replace(without.find("STRING;2;sub"), std::string("STRING;2;sub").size(), "STRING;2;mul");
+  check_device(filtered(merged_text({without, b}), kernel_conditions("sub")).value(), 40, 400);
+  // Another recording observed another device.
+  const std::string hosts = merged_text({a, recording('d', "other", 1050, 3)});
+  const auto devices = devices_of(filtered(hosts, kernel_conditions("sub")).value());
+  REQUIRE(devices.size() == 2);
+  for (const DeviceLine& device : devices) {
+    CHECK(device.wall_ns == 200);
+    CHECK(device.partial);
+    CHECK(!device.overlap);
+  }
+  // Recordings of one device at the same time: their work may overlap.
+  check_device(filtered(merged_text({a, recording('e', "h", 1100, 4)}), kernel_conditions("sub")).value(), 80, 300,
+               true);
+  // Selected slices of the subset.
+  auto reader = test::open_text(filtered(both, kernel_conditions("sub")).value());
+  REQUIRE(reader);
+  const auto selected =
+      summarize(aggregate(*reader, {.idle = true, .window = TimeWindow{100, 200}}).value(), {}).devices;
+  REQUIRE(selected.size() == 1);
+  CHECK(selected[0].wall_ns == 100);
+  CHECK(selected[0].partial);
+}
+
+TEST_CASE("a subset counts only itself, also if the times of overlapping recordings add up to more") {
+  std::vector<std::string> texts;
+  for (const char id : {'a', 'b', 'c', 'd', 'e'}) {
+    texts.push_back(recording(id, "h", 1000 + id, id));
+  }
+  check_device(filtered(merged_text(texts), kernel_conditions("add")).value(), 150, 204, true);
+}
+
+TEST_CASE("the subsets of a split have the time of their recordings, and merge to the profile") {
+  const std::string idle = recording('c', "h", 9000, 2);
+  const size_t rows = idle.find("GPU;0");
+  const std::string both = merged_text({recording('a', "h", 1000, 0), recording('b', "h", 5000, 1)});
+  for (const SplitBy by : {SplitBy::process, SplitBy::rank}) {
+    const Parts parts = parts_of(both, by);
+    for (const auto& [name, part] : parts) {
+      if (name != "rest") {
+        check_device(part, 70, 200);
+      }
+    }
+    check_equal(merged_text(texts_of(parts)), both);
+    check_device(filtered(merged_text(texts_of(parts)), rank_conditions(1)).value(), 70, 200);
+  }
+  // The device has all its time.
+  const auto device = devices_of(parts_of(both, SplitBy::device).at("device-0-GPU"));
+  REQUIRE(device.size() == 1);
+  CHECK(device[0].wall_ns == 400);
+  CHECK(!device[0].partial);
+  // A recording without work has a window, too.
+  const std::string more = merged_text({both, idle.substr(0, rows) + "WINDOW;9000;9200\nEND;9200;0;0;0;0;0;0\n"});
+  const Parts parts = parts_of(more, SplitBy::rank);
+  CHECK(test::read_all(more).window_ns == 600);
+  check_equal(merged_text(texts_of(parts)), more);
+  CHECK(test::read_all(merged_text(texts_of(parts))).window_ns == 600);
+}
+
+TEST_CASE("the time of a subset is not known if the profile does not say whose its windows are") {
+  std::string both = merged_text({recording('a', "h", 1000, 0), recording('b', "h", 5000, 1)});
+  for (size_t at = 0; (at = both.find("META;recording.rows;")) != std::string::npos;) {
+    both.erase(at, both.find('\n', at) + 1 - at);
+  }
+  check_device(filtered(both, kernel_conditions("sub")).value(), 80, 0);
 }
 
 TEST_CASE("a part of a part lacks work") {

@@ -11,7 +11,7 @@ using gpuprof::test::rewritten;
 
 TEST_CASE("the published form has no escapes, and text may contain semicolons") {
   CHECK(rewritten("STRING;7;python3;x\\x41\nINSN_TEXT;7;mad(8) r10 ; {$1}\nUSTACK;3;main;42;0xAB;\n") ==
-        "GPUPROF;3.5\nSTRING;1;python3\\x3bx\\x5cx41\nSTRING;2;mad(8) r10 \\x3b {$1}\n"
+        "GPUPROF;3.6\nSTRING;1;python3\\x3bx\\x5cx41\nSTRING;2;mad(8) r10 \\x3b {$1}\n"
         "USTACK;3;main;\\x342;0xab\n");
 }
 
@@ -20,7 +20,7 @@ TEST_CASE("samples become works, code locations and stall reasons, each defined 
       "STRING;9;app\nUSTACK;2;main\nKSTACK;3;sys\nGPU_FILE;4;a.cl\nGPU_SYMBOL;5;saxpy\nINSN_TEXT;6;mad\n";
   const std::string line = "EUSTALL;9;100;2;3;4;5;6;1;0x40;7\n";
   const std::string own =
-      "GPUPROF;3.5\nSTRING;1;app\nUSTACK;2;main\nKSTACK;3;sys\nSTRING;2;a.cl\nGPU_MODULE;2;2;0\nSTRING;3;saxpy\n"
+      "GPUPROF;3.6\nSTRING;1;app\nUSTACK;2;main\nKSTACK;3;sys\nSTRING;2;a.cl\nGPU_MODULE;2;2;0\nSTRING;3;saxpy\n"
       "STRING;4;mad\nPROCESS;1;100;0;0;1;0;0;0\nWORK;1;1;0;0;2;3;0;0;0;0;kernel;3;0\nGPU_PLACE;1;2;3;0x40;4\n"
       "STRING;5;active\nEUSTALL;0;1;1;5;0;7;0\n";
   CHECK(rewritten(definitions + line) == own);

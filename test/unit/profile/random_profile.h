@@ -26,6 +26,7 @@ struct RandomProfile {
   uint64_t launches = 0;
   uint64_t lost = 0;
   uint64_t samples = 0;
+  uint64_t block_ns = 0;
   uint64_t latencies = 0;  // values in histograms
   uint64_t events = 0;
 
@@ -274,6 +275,28 @@ struct RandomProfile {
     r.buckets = buckets;
     latencies += r.count;
     add(r);
+    blocks(r.work, r.max_ns);
+  }
+
+  // Adds the blocks of a launch: two blocks of equal length, at the same time.
+  void blocks(profile::WorkId work, uint64_t ns) {
+    const profile::Blocks::Bucket bucket{profile::DurationBuckets::of(ns), 2};
+    block_ns += 2 * ns;
+    add(profile::Blocks{.slice = ns % 3,
+                        .work = work,
+                        .launches = 1,
+                        .grid = 3,
+                        .blocks = 2,
+                        .span_ns = ns,
+                        .sum_ns = 2 * ns,
+                        .busy_ns = 2 * ns,
+                        .sm_ns = 2 * ns,
+                        .busiest_ns = ns,
+                        .mean_ns = ns,
+                        .concurrent = 2,
+                        .slowest_ns = ns,
+                        .correlation = ns,
+                        .buckets = {&bucket, 1}});
   }
 
   std::mt19937 random_;

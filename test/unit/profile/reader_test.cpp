@@ -44,7 +44,7 @@ std::string error_of(const std::string& line) {
 }
 
 const char* const kSmall =
-    "GPUPROF;3.5\n"
+    "GPUPROF;3.6\n"
     "META;command;./app\\x3b ls\n"
     "STRING;1;main\n"
     "STRING;2;app\n"
@@ -68,6 +68,7 @@ const char* const kSmall =
     "WINDOW;40;50;12\n"
     "LATENCY;1;call_to_start;3;30;8;12;8;1;10;1;12;1\n"
     "DURATION;0;1;10;1;20;1\n"
+    "BLOCKS;0;1;1;9;2;3;4;4;6;3;2;2;2;4;1;2;132;3;6;7;8;17;1;1;3;1\n"
     "EVENT;1;17;100;110;90;95;0\n"
     "CALL;1;11;1;1;17;80;120\n"
     "SPAN;1;11;2;70;130\n"
@@ -252,9 +253,9 @@ TEST_CASE("every prefix of a profile is readable") {
 TEST_CASE("supported format versions are read, other versions rejected") {
   CHECK(first_error("GPUPROF;3.0\n").empty());
   CHECK(first_error("GPUPROF;3.7\nFUTURE;1;2\n").empty());
-  CHECK(first_error("GPUPROF;4.1\n") == "p.txt:1: the profile has format version 4.1, this gpuprof reads up to 3.5");
+  CHECK(first_error("GPUPROF;4.1\n") == "p.txt:1: the profile has format version 4.1, this gpuprof reads up to 3.6");
   CHECK(first_error("GPUPROF;999999.0\n") ==
-        "p.txt:1: the profile has format version 999999.0, this gpuprof reads up to 3.5");
+        "p.txt:1: the profile has format version 999999.0, this gpuprof reads up to 3.6");
   for (const std::string old : {"1.0", "2.1"}) {
     const auto refused = open_text("GPUPROF;" + old + "\n");
     REQUIRE_FALSE(refused);
@@ -374,6 +375,35 @@ TEST_CASE("durations in buckets that are empty, out of order or do not exist are
   CHECK(duration(";64;0") == wrong);
   CHECK(duration(";3776;1") == wrong);
   CHECK(duration(";64") == "p.txt:3: DURATION: field 'bucket's count' is missing");
+}
+
+TEST_CASE("thread blocks whose numbers contradict each other are rejected") {
+  // slice, work, launches, grid, blocks, span, sum, busy, sm, busiest, mean, tail, tail_busy, tail_sm, saved,
+  // concurrent, device_sms, slowest, x, y, z, correlation, buckets
+  const std::vector<uint64_t> good = {0,  1,   1,  20, 10, 100, 400, 300, 400, 90, 75, 50,
+                                      40, 200, 40, 4,  0,  60,  1,   2,   3,   7,  60, 10};
+  const auto error_with = [&](size_t field, uint64_t value) {
+    std::vector<uint64_t> fields = good;
+    fields.at(field) = value;
+    std::string text = kWork + "BLOCKS";
+    for (const uint64_t one : fields) {
+      text += ";" + std::to_string(one);
+    }
+    return error_of(text);
+  };
+  CHECK(error_with(0, 0).empty());
+  const std::pair<size_t, uint64_t> wrong[] = {{2, 0},   {3, 9},    {5, 89},  {6, 299},  {7, 401}, {8, 299},
+                                               {9, 101}, {9, 74},   {10, 91}, {11, 101}, {11, 39}, {12, 201},
+                                               {13, 39}, {13, 401}, {14, 51}, {15, 11},  {17, 101}};
+  for (const auto& [field, value] : wrong) {
+    CAPTURE(field);
+    CHECK(error_with(field, value) == "p.txt:3: BLOCKS: the numbers contradict each other");
+  }
+  CHECK(error_with(23, 11) == "p.txt:3: BLOCKS: the buckets hold more values than 'blocks'");
+  CHECK(error_with(23, 9).empty());
+  const std::string order = "p.txt:3: BLOCKS: field 'bucket' is out of order, does not exist or is empty";
+  CHECK(error_with(23, 0) == order);
+  CHECK(error_with(22, 3776) == order);
 }
 
 TEST_CASE("histograms whose buckets contradict their sums are rejected") {

@@ -20,7 +20,7 @@ std::string line(const Record& record) {
 TEST_CASE("the first line has the format version") {
   std::string out;
   format_header(out);
-  CHECK(out == "GPUPROF;3.5\n");
+  CHECK(out == "GPUPROF;3.6\n");
 }
 
 TEST_CASE("definitions are written as FORMAT.md says") {
@@ -105,6 +105,9 @@ TEST_CASE("histograms and timeline records are written as FORMAT.md says") {
   CHECK(line(Latency{WorkId{1}, Phase::submitted_to_start, 3, 4, 5, 6, buckets}) ==
         "LATENCY;1;submitted_to_start;3;4;5;6;7;2;495;1\n");
   CHECK(line(Latency{.work = WorkId{1}, .phase = Phase::call_to_start}) == "LATENCY;1;call_to_start;0;0;0;0\n");
+  const Blocks::Bucket blocks[] = {{7, 2}, {3775, 1}};
+  CHECK(line(Blocks{1, WorkId{2}, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, blocks}) ==
+        "BLOCKS;1;2;3;4;5;6;7;8;9;10;11;12;13;14;15;16;17;18;19;20;21;22;7;2;3775;1\n");
   CHECK(line(Event{WorkId{1}, 2, 3, 4, 5, 6, 7}) == "EVENT;1;2;3;4;5;6;7\n");
   CHECK(line(Call{ProcessId{1}, 2, StackId{3}, StringId{4}, 5, 6, 7}) == "CALL;1;2;3;4;5;6;7\n");
   CHECK(line(Span{ProcessId{1}, 2, RangeId{3}, 4, 5}) == "SPAN;1;2;3;4;5\n");
@@ -112,17 +115,17 @@ TEST_CASE("histograms and timeline records are written as FORMAT.md says") {
 
 TEST_CASE("the words of every enumerator can be read back") {
   for (const char* kind : {"native", "inlined", "kernel", "python", "interpreter", "gpu", "unknown", "truncated"}) {
-    const std::string text = std::string("GPUPROF;3.5\nFRAME;1;") + kind + ";0;0;0;0;0;0x0\n";
+    const std::string text = std::string("GPUPROF;3.6\nFRAME;1;") + kind + ";0;0;0;0;0;0x0\n";
     CHECK(test::rewritten(text) == text);
   }
   for (const char* op :
        {"kernel", "copy_htod", "copy_dtoh", "copy_dtod", "copy_htoh", "copy_ptop", "copy", "fill", "other", "graph",
         "launch", "sync", "alloc", "free", "fault_gpu", "fault_cpu", "migrate_htod", "migrate_dtoh"}) {
-    const std::string text = std::string("GPUPROF;3.5\nWORK;1;0;0;0;0;0;0;0;0;0;") + op + ";0;0\n";
+    const std::string text = std::string("GPUPROF;3.6\nWORK;1;0;0;0;0;0;0;0;0;0;") + op + ";0;0\n";
     CHECK(test::rewritten(text) == text);
   }
   for (const char* phase : {"call_to_queued", "queued_to_submitted", "submitted_to_start", "call_to_start"}) {
-    const std::string text = std::string("GPUPROF;3.5\nLATENCY;1;") + phase + ";1;5;5;5;5;1\n";
+    const std::string text = std::string("GPUPROF;3.6\nLATENCY;1;") + phase + ";1;5;5;5;5;1\n";
     CHECK(test::rewritten(text) == text);
   }
 }
@@ -136,7 +139,7 @@ TEST_CASE("a writer writes complete lines and keeps its first error") {
   writer.add(String{StringId{1}, "x"});
   CHECK(writer.bytes_written() == 0);
   REQUIRE(writer.flush());
-  const std::string expected = "GPUPROF;3.5\nSTRING;1;x\n";
+  const std::string expected = "GPUPROF;3.6\nSTRING;1;x\n";
   CHECK(writer.bytes_written() == expected.size());
   char text[64] = {};
   REQUIRE(::read(in.get(), text, sizeof text) == static_cast<ssize_t>(expected.size()));

@@ -94,7 +94,7 @@ RowValue& Rows::row(uint64_t ns, profile::WorkId work) {
 
 void Rows::add(const WorkEvent& event, const WorkKey& key, profile::WorkId work, uint32_t pid, uint64_t call_ns) {
   const uint64_t duration = event.duration();
-  RowValue& value = row(event.slice_ns != 0 ? event.slice_ns : event.end_ns, work);
+  RowValue& value = row(time_of(event), work);
   value.count += event.count * event.weight;
   value.sum_ns += duration * event.weight;
   value.min_ns = std::min(value.min_ns, duration);
@@ -117,6 +117,21 @@ void Rows::add(const WorkEvent& event, const WorkKey& key, profile::WorkId work,
     latencies_.add(work, call_ns, event);
   }
   add_event(event, work);
+}
+
+// Ignores the weight of the event: the sums of blocks have only launches in windows. Refuses blocks if a sum of the
+// recording would exceed the limit of a profile.
+void Rows::add_blocks(const WorkEvent& event, profile::WorkId work, const profile::BlockTotals& launch) {
+  constexpr uint64_t kMost = uint64_t{1} << 62;
+  profile::Blocks blocks = launch.sums;
+  blocks.buckets = launch.buckets;
+  if (!join_.memory().admit()) {
+    return;
+  }
+  if (!all_blocks_.add(blocks, kMost)) {
+    return join_.counters.refuse_record();
+  }
+  (void)blocks_[{join_.slice_of(time_of(event)), work}].add(blocks);  // fits, because the sum of the recording does
 }
 
 // Above the memory budget, a duration that needs a new bucket counts as a lost detail: otherwise a target could fill
@@ -247,6 +262,8 @@ void Rows::take_new(Batch& batch) {
   batch.works = std::exchange(new_works_, {});
   batch.rows.assign(std::make_move_iterator(rows_.begin()), std::make_move_iterator(rows_.end()));
   rows_.clear();
+  batch.blocks.assign(std::make_move_iterator(blocks_.begin()), std::make_move_iterator(blocks_.end()));
+  blocks_.clear();
   batch.events = std::exchange(events_, {});
   for (auto& [key, histogram] : latencies_.take()) {
     batch.latencies.push_back({key.first, key.second, std::move(histogram)});

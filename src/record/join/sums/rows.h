@@ -29,6 +29,8 @@ class Rows {
   profile::WorkId intern(WorkKey& key);
   // `pid` is the process of the work. `call_ns` is the time of its launch, or 0 if unknown.
   void add(const WorkEvent& event, const WorkKey& key, profile::WorkId work, uint32_t pid, uint64_t call_ns);
+  // Adds the thread blocks of an event that has been added.
+  void add_blocks(const WorkEvent& event, profile::WorkId work, const profile::BlockTotals& launch);
   void add_launch(profile::WorkId work, uint64_t ns) { ++row(ns, work).count; }
 
   // In this time, the thread of `key` did not run, for `recorded_ns` of it while the recording was on.
@@ -51,7 +53,7 @@ class Rows {
   void end_image(profile::ProcessId image);
 
   void take_new(Batch& batch);
-  [[nodiscard]] size_t waiting() const { return rows_.size() + latencies_.size() + events_.size(); }
+  [[nodiscard]] size_t waiting() const { return rows_.size() + blocks_.size() + latencies_.size() + events_.size(); }
   [[nodiscard]] SampledIdle::Totals sampled_idle() const { return occupancy_.sampled(); }
   // Returns the GPU time that was not apportioned, because records came too late (see Occupancy) or have times in the
   // future.
@@ -67,6 +69,9 @@ class Rows {
     uint64_t count = 0;
   };
 
+  [[nodiscard]] static uint64_t time_of(const WorkEvent& event) {
+    return event.slice_ns != 0 ? event.slice_ns : event.end_ns;
+  }
   RowValue& row(uint64_t ns, profile::WorkId work);
   void add_duration(uint64_t ns, uint64_t weight, RowValue& value) const;
   void add_queue_time(const WorkEvent& event, RowValue& value);
@@ -81,6 +86,8 @@ class Rows {
   std::unordered_map<RowKey, RowValue, KeyHash> rows_;
   uint64_t batch_slice_ = 0;  // the slice in which the present batch began
   std::vector<profile::Event> events_;
+  std::unordered_map<RowKey, profile::BlockTotals, KeyHash> blocks_;
+  profile::BlockTotals all_blocks_;  // all blocks since the start of the recording
   Latencies latencies_;
   Occupancy occupancy_;
   Sums gpu_;

@@ -1,5 +1,6 @@
 #include "record/ipc/wire_decoder.h"
 
+#include <functional>
 #include <random>
 #include <string>
 
@@ -100,6 +101,14 @@ struct RecordingSink final : gpuprof::backend::EventSink {
     }
   }
   void on_sampled_launch(uint32_t, uint64_t correlation) override { log += "sampled" + words({correlation}); }
+  void on_blocks(uint32_t, const gpuprof::backend::LaunchBlocks& b) override {
+    log += "blocks" + words({b.correlation, b.launches, b.grid, b.blocks, b.span_ns, b.sum_ns, b.busy_ns, b.sm_ns}) +
+           "  busiest" + words({b.busiest_ns, b.mean_ns, b.tail_ns, b.tail_busy_ns, b.tail_sm_ns, b.saved_ns}) +
+           "  most" + words({b.concurrent, b.device_sms, b.slowest_ns, b.x, b.y, b.z});
+    for (const auto& bucket : b.buckets) {
+      log += "  " + std::to_string(bucket.bucket) + " x" + std::to_string(bucket.count) + "\n";
+    }
+  }
   void on_loaded_kernel(uint32_t, const gpuprof::backend::LoadedKernel& kernel) override {
     log += "loaded" + words({kernel.module, kernel.address, kernel.time_ns, kernel.load, kernel.name_id,
                              static_cast<uint64_t>(kernel.gone ? 1 : 0), kernel.device});
@@ -331,6 +340,76 @@ TEST_CASE("kernel addresses are decoded or rejected") {
             GPUPROF_RECORD_GPU_KERNEL, Kernel{{}, 3, 0x1000, 99, 5, 6, 0, 0, 0}, [](Kernel& r) { r.name_id = 0; },
             [](Kernel& r) { r.address = 0; }, [](Kernel& r) { r.load = 0; },
             [](Kernel& r) { r.load = 0, r.flags = GPUPROF_GPU_KERNEL_GONE; }) == 4);
+}
+
+TEST_CASE("thread blocks are decoded or rejected") {
+  using Blocks = gpuprof_blocks;
+  // Of 12 blocks on 4 SMs, 10 were recorded. In the tail of 41 ns, one SM worked.
+  const Blocks good{{}, 7, 12, 10, 100, 500, 80, {1, 2, 3}, 8, 4, 132, 302, 100, 41, 41, 4, 2};
+  const std::string_view buckets("\x28\0\0\0\6\0\0\0\x48\0\0\0\4\0\0\0", 16);  // 40: 6, 72: 4
+  WireBytes wire;
+  wire.add(GPUPROF_RECORD_BLOCKS, good, buckets);
+  wire.add(GPUPROF_RECORD_BLOCKS, Blocks{{}, 8, 12, 0, 0, 0, 0, {}, 0, 0, 132, 0, 0, 0, 0, 0, 0});
+  RecordingSink sink;
+  DecodeCounts counts;
+  decode_records(1, wire.bytes(), sink, counts);
+  CHECK(sink.log ==
+        "blocks 7 1 12 10 100 500 302 400\n  busiest 100 76 41 41 164 30\n  most 8 132 80 1 2 3\n  40 x6\n  72 x4\n"
+        "blocks 8 1 12 0 0 0 0 0\n  busiest 0 0 0 0 0 0\n  most 0 132 0 0 0 0\n");
+  CHECK(counts.malformed == 0);
+
+  const std::function<void(Blocks&)> changes[] = {
+      [](Blocks& r) { r.correlation = 0; },
+      [](Blocks& r) { r.correlation = GPUPROF_CORRELATION_HOST | 7; },
+      [](Blocks& r) { r.grid = 9; },
+      [](Blocks& r) { r.grid = UINT64_MAX; },
+      [](Blocks& r) { r.blocks = 9; },  // the buckets hold more
+      [](Blocks& r) { r.blocks = 0; },
+      [](Blocks& r) { r.span_ns = UINT64_MAX; },
+      [](Blocks& r) { r.span_ns = 99; },  // shorter than the busiest SM worked
+      [](Blocks& r) { r.span_ns = 100, r.sms = 3; },
+      [](Blocks& r) { r.sum_ns = 301; },
+      [](Blocks& r) { r.sum_ns = UINT64_MAX; },
+      [](Blocks& r) { r.slowest_ns = 101; },
+      [](Blocks& r) { r.slowest_ns = 71; },  // below the last bucket
+      [](Blocks& r) { r.concurrent = 11; },
+      [](Blocks& r) { r.concurrent = 3; },
+      [](Blocks& r) { r.sms = 0; },
+      [](Blocks& r) { r.sms = 5; },
+      [](Blocks& r) { r.device_sms = UINT32_MAX; },
+      [](Blocks& r) { r.busy_ns = 401; },
+      [](Blocks& r) { r.busy_ns = UINT64_MAX; },
+      [](Blocks& r) { r.busiest_ns = 75; },  // four SMs cannot have worked for 302 ns
+      [](Blocks& r) { r.busiest_ns = 101; },
+      [](Blocks& r) { r.tail_ns = 101; },
+      [](Blocks& r) { r.tail_ns = 10; },  // four SMs cannot have worked for 41 ns
+      [](Blocks& r) { r.tail_busy_ns = 303; },
+      [](Blocks& r) { r.used_sms = 3; },
+      [](Blocks& r) { r.used_sms = UINT32_MAX; },
+      [](Blocks& r) { r.count = 3; },
+      [](Blocks& r) { r.count = UINT32_MAX; },
+  };
+  RecordingSink nothing;
+  for (size_t i = 0; i < std::size(changes); ++i) {
+    CAPTURE(i);
+    Blocks changed = good;
+    changes[i](changed);
+    WireBytes wrong;
+    wrong.add(GPUPROF_RECORD_BLOCKS, changed, buckets);
+    DecodeCounts refusals;
+    decode_records(1, wrong.bytes(), nothing, refusals);
+    CHECK(refusals.malformed == 1);
+  }
+  for (const std::string_view wrong_buckets : {std::string_view("\x28\0\0\0\0\0\0\0\x48\0\0\0\4\0\0\0", 16),
+                                               std::string_view("\x28\0\0\0\1\0\0\0\x28\0\0\0\4\0\0\0", 16),
+                                               std::string_view("\x28\0\0\0\7\0\0\0\x48\0\0\0\4\0\0\0", 16)}) {
+    WireBytes wrong;
+    wrong.add(GPUPROF_RECORD_BLOCKS, good, wrong_buckets);
+    DecodeCounts refusals;
+    decode_records(1, wrong.bytes(), nothing, refusals);
+    CHECK(refusals.malformed == 1);
+  }
+  CHECK(nothing.log.empty());
 }
 
 TEST_CASE("decode_names() reads only valid name records") {

@@ -384,6 +384,138 @@ TEST_CASE("latency has the phases of launches, except graph nodes and times out 
   CHECK(queue_ns == 3900 + 5900);
 }
 
+namespace {
+
+// Returns the blocks of a launch: 3 of 4 blocks ran for `ns` each, one after the other, on one SM.
+profile::Blocks three_blocks(uint64_t correlation, uint64_t ns) {
+  static profile::Blocks::Bucket bucket;
+  bucket = {profile::DurationBuckets::of(ns), 3};
+  return {.launches = 1,
+          .grid = 4,
+          .blocks = 3,
+          .span_ns = 3 * ns,
+          .sum_ns = 3 * ns,
+          .busy_ns = 3 * ns,
+          .sm_ns = 3 * ns,
+          .busiest_ns = 3 * ns,
+          .mean_ns = 3 * ns,
+          .concurrent = 1,
+          .device_sms = 132,
+          .slowest_ns = ns,
+          .x = static_cast<uint32_t>(correlation),
+          .correlation = correlation,
+          .buckets = {&bucket, 1}};
+}
+
+uint64_t details_lost(const Batch& batch) {
+  uint64_t count = 0;
+  for (const profile::Loss& loss : batch.losses) {
+    count += loss.reason == "details_lost" ? loss.count : 0;
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("thread blocks are added up by the work of their launch, and its slice") {
+  Rig rig;
+  rig.stack(77);
+  for (const uint64_t id : {1, 2, 3}) {
+    rig.correlator.on_blocks(1, three_blocks(id, id == 2 ? 50 : 10));
+    rig.launch(id, 77);
+    rig.correlator.on_gpu_op(Rig::kernel(id, 100, id == 3 ? 2'000'000 : 10'000));
+  }
+  rig.correlator.end_iteration();
+  const Batch batch = rig.take();
+  REQUIRE(batch.blocks.size() == 2);
+  const size_t first = batch.blocks[0].first.slice == 0 ? 0 : 1;
+  const auto& [key, totals] = batch.blocks[first];
+  CHECK(rig.works.at(key.work).op == profile::Op::kernel);
+  CHECK(totals.sums.launches == 2);
+  CHECK(totals.sums.grid == 8);
+  CHECK(totals.sums.blocks == 6);
+  CHECK(totals.sums.sum_ns == 180);
+  CHECK(totals.sums.concurrent == 2);
+  CHECK(totals.sums.device_sms == 132);
+  CHECK(totals.sums.slowest_ns == 50);
+  CHECK(totals.sums.x == 2);
+  CHECK(totals.sums.correlation == 2);
+  CHECK(totals.buckets == std::vector<profile::Blocks::Bucket>{{10, 3}, {50, 3}});
+  CHECK(batch.blocks[1 - first].first.slice == 1);
+  CHECK(batch.blocks[1 - first].second.sums.launches == 1);
+  CHECK(details_lost(batch) == 0);
+}
+
+TEST_CASE("thread blocks wait with their work, and are counted if it does not arrive") {
+  Rig rig;
+  rig.correlator.on_blocks(1, three_blocks(1, 10));
+  rig.stack(77);
+  rig.launch(1, 77);
+  GpuOp unnamed = Rig::kernel(1);
+  unnamed.name_id = 99;
+  rig.correlator.on_gpu_op(unnamed);  // waits for its name
+  rig.correlator.end_iteration();
+  CHECK(rig.take().blocks.empty());
+  rig.correlator.on_name(1, 99, "late");
+  rig.correlator.end_iteration();
+  CHECK(rig.take().blocks.size() == 1);
+
+  rig.correlator.on_blocks(1, three_blocks(2, 10));
+  rig.correlator.on_blocks(1, three_blocks(2, 10));  // a launch has one record
+  CHECK(details_lost(rig.take()) == 1);
+  GpuOp node = Rig::kernel(2);
+  node.graph_node = 9;
+  rig.launch(2, 77);
+  rig.correlator.on_gpu_op(node);  // of one launch, a graph may run many kernels
+  CHECK(rig.take().blocks.empty());
+  rig.correlator.on_blocks(9, three_blocks(3, 10));  // no such source
+  gpuprof::test::fake_now_ns += gpuprof::record::WaitingBlocks::kKeepNs + 1;
+  rig.correlator.end_iteration();
+  CHECK(details_lost(rig.take()) == 1);
+  rig.correlator.on_blocks(1, three_blocks(4, 10));
+  rig.correlator.on_source_end(1);
+  CHECK(details_lost(rig.take()) == 1);
+}
+
+TEST_CASE("thread blocks of work outside of the recording are left out without a loss") {
+  Rig rig;
+  rig.correlator.close_window(9000);
+  rig.correlator.on_blocks(1, three_blocks(1, 10));
+  rig.correlator.on_gpu_op(Rig::kernel(1));
+  rig.iterate(60);
+  rig.correlator.on_source_end(1);
+  const Batch batch = rig.take();
+  CHECK(batch.rows.empty());
+  CHECK(batch.blocks.empty());
+  CHECK(details_lost(batch) == 0);
+}
+
+TEST_CASE("the number of thread blocks that wait for their work is limited") {
+  Rig rig;
+  constexpr uint64_t kMore = 10;
+  for (uint64_t id = 1; id <= gpuprof::record::WaitingBlocks::kMaxLaunches + kMore; ++id) {
+    rig.correlator.on_blocks(1, three_blocks(id, 10));
+  }
+  CHECK(details_lost(rig.take()) == kMore);
+}
+
+TEST_CASE("thread blocks whose sums would overflow are refused") {
+  Rig rig;
+  rig.stack(77);
+  for (uint64_t id = 1; id <= 5; ++id) {
+    profile::Blocks blocks = three_blocks(id, 10);
+    blocks.sm_ns = uint64_t{1} << 60;
+    rig.correlator.on_blocks(1, blocks);
+    rig.launch(id, 77);
+    rig.correlator.on_gpu_op(Rig::kernel(id));
+  }
+  const Batch batch = rig.take();
+  REQUIRE(batch.blocks.size() == 1);
+  CHECK(batch.blocks[0].second.sums.launches == 4);
+  CHECK(std::count_if(batch.losses.begin(), batch.losses.end(),
+                      [](const profile::Loss& loss) { return loss.reason == "malformed" && loss.count == 1; }) == 1);
+}
+
 TEST_CASE("a row has a histogram of the durations of its GPU work") {
   Rig rig;
   for (const uint64_t ns : {1000, 1001, 40, 700}) {

@@ -102,6 +102,8 @@ TEST_CASE("each measurement becomes lines that refer to one WORK") {
   rig.correlator.on_name(1, 3, "st;ep");
   rig.correlator.on_range(1, {.id = 4, .name_id = 3});
   rig.launch(1, 77, 5000, 4);
+  const gpuprof::profile::Blocks::Bucket bucket{10, 2};
+  rig.correlator.on_blocks(1, {.launches = 1, .grid = 2, .blocks = 2, .correlation = 1, .buckets = {&bucket, 1}});
   GpuOp op = Rig::kernel(1);
   op.queued_ns = 6000;
   rig.correlator.on_gpu_op(op);
@@ -139,6 +141,8 @@ TEST_CASE("each measurement becomes lines that refer to one WORK") {
   CHECK_FALSE(file.lines("IDLE").empty());
   CHECK(file.lines("WINDOW") == std::vector<std::string>{"1000;" + std::to_string(fake_now_ns)});
   CHECK(file.lines("LATENCY").size() == 2);
+  REQUIRE(file.lines("BLOCKS").size() == 1);
+  CHECK(file.lines("BLOCKS")[0].ends_with(";1;2;2;0;0;0;0;0;0;0;0;0;0;0;0;0;0;0;0;1;10;2"));
   CHECK(file.lines("EVENT").size() == 3);
   CHECK(file.lines("CALL").size() == 1);
   CHECK(file.lines("SPAN").size() == 1);
