@@ -7,7 +7,7 @@ Pieces:
   known    durations, SMs, tail and slowest block of three kernels, on one stream and on eight
   output   the program's results with and without probes, bit by bit
   cost     the time of a launch: native, recorded, recorded with probes
-  code     what the report says of code without PTX
+  programs the other CUDA examples have the same kernels and counts with probes as without
 Exit status 1 if a check fails, 77 without a GPU.
 """
 
@@ -21,6 +21,7 @@ import sys
 import tempfile
 
 STEP_NS = 32  # of the GPU's clock
+LAUNCHES = 30  # of vadd, whose blocks fit into the memory
 PROBE_NS = 1000  # of a block, between the probe's clock and its own
 failures = []
 
@@ -41,8 +42,8 @@ def record(options, profile, program, *more):
     return run([options.gpuprof, "record", *more, "-o", profile, "--", *program])
 
 
-def report(options, profile):
-    return json.loads(run([options.gpuprof, "report", "--json", profile]))
+def report(options, profile, *more):
+    return json.loads(run([options.gpuprof, "report", "--json", *more, profile]))
 
 
 def launches_of(path):
@@ -141,28 +142,45 @@ def piece_output(options, scratch):
 
 def piece_cost(options, scratch):
     profile = os.path.join(scratch, "cost")
-    for what, limit in (("vadd", 1.05), ("mm", 1.02)):
-        program = [options.program, "--launches", "300", what]
+    for what, limit in (("vadd", 1.15), ("mm", 1.02)):
+        program = [options.program, "--launches", str(LAUNCHES), what]
         values = {}
         for number in range(options.rounds):
             for name, more in (("native", None), ("recorded", ()), ("probed", ("--probe=blocks",)))[::1 - 2 * (number % 2)]:
                 said = run(program) if more is None else record(options, profile, program, *more)
                 values.setdefault(name, []).append(int(re.search(r"p10 (\d+)", said).group(1)))
+                if more:
+                    line = report(options, profile)["blocks"][0]
+                    check(line["launches"] == LAUNCHES, f"{what}: {line['launches']} of {LAUNCHES} launches were probed")
+                    print("     " + json.dumps(line))
         least = {name: min(figures) for name, figures in values.items()}
         print("     " + ", ".join(f"{name} {sorted(figures)}" for name, figures in values.items()))
         check(least["probed"] <= limit * least["recorded"],
               f"{what}: {least['probed'] / least['recorded']:.3f} of recorded, {least['probed'] / least['native']:.3f} of native")
-        print("     " + json.dumps(report(options, profile).get("blocks", ())[:1]))
 
 
-def piece_code(options, scratch):
-    profile = os.path.join(scratch, "code")
-    record(options, profile, [options.program, "--launches", "3", "graph"], "--probe=blocks")
-    print(run([options.gpuprof, "report", profile])[:1500])
-    print("\n".join(line for line in run([options.gpuprof, "dump", profile]).splitlines() if "probe" in line))
+def work_of(options, profile):
+    return {(row["name"], row["count"]) for row in report(options, profile, "--top", "1000")["work"]}
 
 
-PIECES = {"known": piece_known, "output": piece_output, "cost": piece_cost, "code": piece_code}
+def piece_programs(options, scratch):
+    profile = os.path.join(scratch, "programs")
+    for name in ("example_cuda", "example_cuda_streams", "example_cuda_modules", "example_cuda_graphs", "example_cuda_variants",
+                 "example_cuda_conditional", "example_cuda_device_launches", "example_cuda_blocks"):
+        program = [os.path.join(options.examples, name), *(("--launches", "5", "leave") if name.endswith("blocks") else ())]
+        found = []
+        for more in ((), ("--probe=blocks",)):
+            record(options, profile, program, *more)
+            found.append(work_of(options, profile))
+        check(found[0] == found[1], f"{name}: {len(found[1])} kernels and copies, other than without probes: {sorted(found[0] ^ found[1])[:6]}")
+        lines = report(options, profile).get("blocks", ())
+        check(all(line["recorded"] == line["blocks"] for line in lines), f"{name}: all blocks of {len(lines)} kernels recorded")
+        for line in run([options.gpuprof, "report", profile]).splitlines():
+            if line.startswith("note:"):
+                print("     " + line)
+
+
+PIECES = {"known": piece_known, "output": piece_output, "cost": piece_cost, "programs": piece_programs}
 
 
 def main():

@@ -183,8 +183,7 @@ class Record final : public Command {
     suggest(counted, {"memory", "shared", "branches", "instructions"});
     expect_one_of(app.add_option("--probe", probe_, "run a probe in CUDA kernels: blocks records when each block ran"),
                   {"blocks"});
-    kernel_.declare(app, "--kernel",
-                    "kernels that --pc-sampling=exact, --sass-metrics and --probe cover (default: all)");
+    kernel_.declare(app, "--kernel", "kernels that --pc-sampling=exact, --sass-metrics, --probe cover (default: all)");
     expect_number(app.add_option("--sample-every", options_.sampling.exact_every,
                                  "with --pc-sampling=exact: sample one of N launches of a kernel (default: 1)"),
                   1, 1'000'000'000)
