@@ -51,6 +51,10 @@ class OpenClExample(rig.RuntimeTest):
 
     def check_call_sites(self, engine):
         profile, stderr = self.record(self.TARGET, options=["--stacks", engine])
+        if engine == "bpf" and 0 < profile.coverage().get("stack_truncated", 0) <= 2:
+            # BPF cannot look at the mappings while another thread changes them. On a busy machine, a thread of PoCL may be
+            # stopped there. The stacks of this moment are marked, so look at another one.
+            profile, stderr = self.record(self.TARGET, options=["--stacks", engine])
         self.assertEqual(profile.meta()["stack_engine"], [engine])
         counts = by_site(self.folded("--weight", "count"))
         self.assertEqual(counts, {**dict.fromkeys(SITES, LAUNCHES), None: 0}, stderr)
