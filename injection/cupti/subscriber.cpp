@@ -16,6 +16,8 @@
 #include "cupti/event_handlers.h"
 #include "cupti/graphs.h"
 #include "cupti/kernel_names.h"
+#include "cupti/probes/block_memory.h"
+#include "cupti/probes/block_probes.h"
 #include "cupti/sampling/exact_launches.h"
 #include "cupti/session.h"
 #include "cupti/shared.h"
@@ -469,6 +471,9 @@ void request_finalize(bool last) {
   }
   s.api.flush_all(last ? uint32_t{CUPTI_ACTIVITY_FLAG_FLUSH_FORCED} : 0);
   count_dropped();
+  if (probing()) {
+    read_blocks(nullptr);  // also sends the work of the records that have just come
+  }
   enabled = false;
   enabled_early = false;
   if (!may_detach()) {

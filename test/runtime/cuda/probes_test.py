@@ -77,6 +77,14 @@ class Probes(rig.RuntimeTest):
         self.assertEqual(lines["scale"]["recorded"], 5000 * lines["scale"]["launches"])
         self.assertIn("lost nothing", stderr)
 
+    def test_work_that_ends_after_a_pause_begins_is_kept(self):
+        # 0.8 s of work are launched at once. CUPTI is detached about 0.5 s later, and delivers then what has ended.
+        report, stderr = self.probe("--launches", "1000", options=("--duration", "300ms"))
+        delivered = [int(value) for key, values in report["meta"].items() if key.endswith("cupti.valid_records") for value in values]
+        self.assertEqual(delivered, [report["gpu_records"]], stderr)
+        self.assertGreater(report["gpu_records"], 500)
+        self.assertEqual(sum(line["launches"] for line in self.blocks(report).values()), report["gpu_records"])
+
     def test_another_occupancy_is_said(self):
         _, stderr = self.probe(MOCK_PROBE_OCCUPANCY="1")
         self.assertIn("changes how many of its blocks fit on an SM from 2 to 1", stderr)
