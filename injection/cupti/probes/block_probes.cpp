@@ -13,6 +13,7 @@
 #include "cupti/sampling/exact_launches.h"
 #include "cupti/session.h"
 #include "ipc/emit.h"
+#include "runtime/launch_notes.h"
 
 namespace gpuprof::injection::cupti {
 namespace {
@@ -233,6 +234,10 @@ void forget_functions() {
 }
 
 void probe_launch(const CUpti_CallbackData& data, uint64_t correlation) {
+  LaunchNote note = {};
+  if (find_launch(correlation, &note) && (note.flags & kLaunchOutside) != 0) {
+    return;  // its work is not sent, so nothing would join its blocks
+  }
   const Arguments launch = arguments_of(data);
   if (launch.function == nullptr || data.symbolName == nullptr) {
     count_launch(LaunchProbe::no_copy);

@@ -85,6 +85,13 @@ class Probes(rig.RuntimeTest):
         self.assertGreater(report["gpu_records"], 500)
         self.assertEqual(sum(line["launches"] for line in self.blocks(report).values()), report["gpu_records"])
 
+    def test_launches_outside_of_the_recorded_range_are_not_probed(self):
+        run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, "--probe=blocks", "--nvtx-range", "step", "--", APP],
+                               env={**os.environ, "LD_LIBRARY_PATH": MOCKS})
+        self.assertEqual(run.returncode, 0, run.stderr)
+        profile = rig.Profile(self.profile_path)
+        self.assertEqual((profile.losses(), profile.of("BLOCKS")), ({}, []))
+
     def test_another_occupancy_is_said(self):
         _, stderr = self.probe(MOCK_PROBE_OCCUPANCY="1")
         self.assertIn("changes how many of its blocks fit on an SM from 2 to 1", stderr)
