@@ -129,6 +129,9 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
       is_empty(domain, id, data.functionParams)) {
     return;
   }
+  if (kind == CallKind::unloads_code || kind == CallKind::drops_code) {
+    forget_functions();  // also while recording is off
+  }
   const Guard guard;
   if (!guard.entered()) {
     lost(GPUPROF_LOSS_REENTRANT, 1);
@@ -148,8 +151,6 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
   if (!counting() && is_only_timed(kind)) {
     if (probing() && kind == CallKind::loads_code) {
       begin_load(data);
-    } else if (kind == CallKind::unloads_code || kind == CallKind::drops_code) {
-      forget_functions();
     }
     open_call.timed_from_ns = now_ns();
     return;

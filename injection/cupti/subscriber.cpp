@@ -472,7 +472,7 @@ void request_finalize(bool last) {
   s.api.flush_all(last ? uint32_t{CUPTI_ACTIVITY_FLAG_FLUSH_FORCED} : 0);
   count_dropped();
   if (probing()) {
-    read_blocks(nullptr);  // also sends the work of the records that have just come
+    read_blocks(nullptr, UINT64_MAX);  // also sends the work of the records that have just come
   }
   enabled = false;
   enabled_early = false;

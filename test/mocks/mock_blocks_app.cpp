@@ -1,11 +1,12 @@
 // Launches kernels of PTX on the mock GPU (record --probe=blocks).
 //
-//   mock_blocks_app [--launches N] [--blocks N] [--shared BYTES] [--library] [--reset] [--refused]
+//   mock_blocks_app [--launches N] [--blocks N] [--shared BYTES] [--pause-us N] [--library] [--reset] [--refused]
 //
 // Each of two kernels is launched N times. --library: loads the PTX as a library. --reset: destroys the context before
 // the end. --refused: the driver refuses the PTX if it is compiled by its linker. Exit status 1 if a launch had other
 // arguments than the program gave it.
 #include <cuda.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -60,6 +61,7 @@ unsigned number(int argc, char** argv, const std::string& option, unsigned other
 int main(int argc, char** argv) {
   const unsigned launches = number(argc, argv, "--launches", 10);
   const unsigned blocks = number(argc, argv, "--blocks", 9);
+  const unsigned pause = number(argc, argv, "--pause-us", 0);
   const unsigned shared = number(argc, argv, "--shared", 0);
   const std::string ptx = has(argc, argv, "--refused") ? std::string(kPtx) + "// MOCK_REFUSE_PTX\n" : kPtx;
   CUdevice device = 0;
@@ -89,6 +91,7 @@ int main(int argc, char** argv) {
     CHECK(cuLaunchKernel(scale, blocks, 1, 1, 32, 1, 1, shared, nullptr, of_scale, nullptr));
     CHECK(cuLaunchKernel(copy, 2, 3, 1, 32, 1, 1, 0, nullptr, of_copy, nullptr));
     sum += 2 * i;
+    usleep(pause);
   }
   CHECK(cuCtxSynchronize());
   if (has(argc, argv, "--reset")) {

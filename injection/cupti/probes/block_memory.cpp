@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/atomics.h"
+#include "base/monotonic_clock.h"
 #include "cupti/probes/driver.h"
 #include "cupti/session.h"
 #include "ipc/ring.h"
@@ -16,6 +17,7 @@ namespace {
 constexpr uint64_t kMostBlocks = uint64_t{1} << 21;   // 64 MB of each device
 constexpr uint64_t kLeastBlocks = uint64_t{1} << 15;  // tried last, if the device has little memory
 constexpr uint64_t kMostLaunches = 1U << 14;
+constexpr uint64_t kRecordWaitNs = 10'000'000'000;
 constexpr int kContexts = 16;
 constexpr unsigned int kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
 
@@ -28,6 +30,7 @@ enum State : uint32_t {
 // A launch that has taken memory, in the order of the memory.
 struct Launch {
   uint64_t correlation;
+  uint64_t taken_ns;
   uint64_t begin;  // first block in the memory; never wraps
   uint64_t end;
   GridShape shape;
@@ -39,6 +42,7 @@ struct Launch {
 // The memory is a ring: launches take it in order, and it is free again once all earlier ones are read.
 struct Memory {
   CUcontext context;
+  uint32_t gone;  // atomic; 1: the context is being destroyed
   uint32_t device_sms;
   CUstream stream;
   CUdeviceptr base;
@@ -63,10 +67,11 @@ struct OwnStream {
 constinit OwnStream own_streams[4 * kContexts] = {};
 constinit uint64_t own_stream_count = 0;
 
+// Waits up to 1 s, because GPU work would be lost without the lock.
 template <uint32_t* kLock>
 class LockOf {
  public:
-  LockOf() : held_(try_lock_bounded(kLock)) {}
+  LockOf() : held_(try_lock_long(kLock)) {}
   ~LockOf() {
     if (held_) {
       unlock(kLock);
@@ -116,17 +121,18 @@ bool allocate(CUcontext context, Memory* memory) {
 }
 
 Memory* memory_of(CUcontext context) {
+  Memory* unused = nullptr;
   for (Memory& memory : memories) {
-    if (memory.context == context) {
+    if (memory.context == context && load_relaxed(&memory.gone) == 0) {
       return &memory;
     }
-    if (memory.context == nullptr) {
-      memory.context = context;
-      allocate(context, &memory);
-      return &memory;
-    }
+    unused = memory.context == nullptr && unused == nullptr ? &memory : unused;
   }
-  return nullptr;
+  if (unused != nullptr) {
+    unused->context = context;
+    allocate(context, unused);
+  }
+  return unused;
 }
 
 // Returns the position at which `count` blocks fit in one piece, or UINT64_MAX.
@@ -153,9 +159,19 @@ Launch* find(uint64_t correlation) {
   return nullptr;
 }
 
+// Frees the places of the oldest launches that have been read. A record that has not come for long will not come any
+// more, or belongs to a kernel that runs for long: its later blocks are not taken for those of another launch.
 void free_read(Memory* memory) {
-  while (memory->first != memory->next && launch_at(*memory, memory->first).state == kFree) {
-    ++memory->first;
+  const uint64_t now = now_ns();
+  for (; memory->first != memory->next; ++memory->first) {
+    Launch& launch = launch_at(*memory, memory->first);
+    if (launch.state == kLaunched && now - launch.taken_ns > kRecordWaitNs) {
+      store_release(&launch.state, uint32_t{kFree});
+      ++counts.unread;
+    }
+    if (launch.state != kFree) {
+      return;
+    }
   }
 }
 
@@ -192,6 +208,39 @@ void send(const Memory& memory, const Launch& launch, gpuprof_blocks* record) {
   gpu_op(launch.op, true);
 }
 
+// Reads what has ended, and sends it. Forgets the memory if its context is gone. The caller holds read_lock.
+void read_memory(Memory* memory, uint64_t until_ns) {
+  bool pushed = false;
+  const auto may_read = [&] {
+    if (load_acquire(&memory->gone) != 0 || now_ns() >= until_ns) {
+      return false;
+    }
+    pushed = pushed || probe_driver().push_context(memory->context) == CUDA_SUCCESS;
+    return pushed;
+  };
+  // Launching threads add launches meanwhile, but do not change those that have ended.
+  for (uint64_t i = memory->first; i != load_acquire(&memory->next); ++i) {
+    Launch& launch = launch_at(*memory, i);
+    if (load_acquire(&launch.state) == kEnded) {
+      gpuprof_blocks* record = may_read() ? read(*memory, launch) : nullptr;
+      ++(record != nullptr ? counts.launches : counts.unread);
+      send(*memory, launch, record);
+      store_release(&launch.state, uint32_t{kFree});
+    }
+  }
+  if (CUcontext popped = nullptr; pushed) {
+    probe_driver().pop_context(&popped);
+  }
+  const Locked locked;
+  if (locked && load_acquire(&memory->gone) != 0) {
+    free(memory->launches);
+    counts.gpu_bytes -= memory->blocks * sizeof(BlockTimes);
+    *memory = {};
+  } else if (locked) {
+    free_read(memory);
+  }
+}
+
 }  // namespace
 
 uint64_t take_block_memory(CUcontext context, uint64_t correlation, const GridShape& shape) {
@@ -209,7 +258,7 @@ uint64_t take_block_memory(CUcontext context, uint64_t correlation, const GridSh
   }
   memory->taken = begin + count;
   Launch& launch = launch_at(*memory, memory->next++);
-  launch = {correlation, begin, begin + count, shape, kLaunched, 0, {}};
+  launch = {correlation, now_ns(), begin, begin + count, shape, kLaunched, 0, {}};
   return memory->base + begin % memory->blocks * sizeof(BlockTimes);
 }
 
@@ -233,56 +282,26 @@ bool keep_for_blocks(const gpuprof_gpu_op& op, uint64_t grid_id) {
   return true;
 }
 
-void read_blocks(CUcontext context) {
+void read_blocks(CUcontext context, uint64_t until_ns) {
   const ReadLock reading;
   if (!reading) {
     return;
   }
   const OwnCalls own;
   for (Memory& memory : memories) {
-    if (memory.context == nullptr || memory.blocks == 0 || (context != nullptr && memory.context != context)) {
-      continue;
-    }
-    const bool pushed = probe_driver().push_context(memory.context) == CUDA_SUCCESS;
-    // Launching threads add launches meanwhile, but do not change those that have ended.
-    for (uint64_t i = memory.first; i != load_acquire(&memory.next); ++i) {
-      Launch& launch = launch_at(memory, i);
-      if (load_acquire(&launch.state) == kEnded) {
-        gpuprof_blocks* record = pushed ? read(memory, launch) : nullptr;
-        ++(record != nullptr ? counts.launches : counts.unread);
-        send(memory, launch, record);
-        const Locked locked;
-        store_release(&launch.state, uint32_t{kFree});
-      }
-    }
-    {
-      const Locked locked;
-      if (locked) {
-        free_read(&memory);
-      }
-    }
-    CUcontext popped = nullptr;
-    if (pushed) {
-      probe_driver().pop_context(&popped);
+    if (memory.context != nullptr && (context == nullptr || memory.context == context)) {
+      read_memory(&memory, until_ns);
     }
   }
 }
 
 void forget_block_memory(CUcontext context) {
-  const Locked locked;
   for (Memory& memory : memories) {
-    if (memory.context == context && memory.blocks != 0) {
-      for (uint64_t i = memory.first; i != memory.next; ++i) {
-        if (launch_at(memory, i).state == kEnded) {
-          gpu_op(launch_at(memory, i).op, false);
-          ++counts.unread;
-        }
-      }
-      free(memory.launches);
-      counts.gpu_bytes -= memory.blocks * sizeof(BlockTimes);
-      memory = {};
+    if (memory.context == context) {
+      store_release(&memory.gone, 1U);
     }
   }
+  read_blocks(context, 0);
 }
 
 bool is_own_stream(uint32_t context_id, uint32_t stream_id) {

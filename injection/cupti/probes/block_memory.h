@@ -21,8 +21,8 @@ void cancel_block_memory(uint64_t correlation);
 bool keep_for_blocks(const gpuprof_gpu_op& op, uint64_t grid_id);
 
 // Reads the blocks of ended launches, and sends them before the launches' work.
-// `context`: reads only this context's. Null: reads all.
-void read_blocks(CUcontext context);
+// `context`: reads only this context's. Null: reads all. After `until_ns`, sends only the work.
+void read_blocks(CUcontext context, uint64_t until_ns);
 
 // The context will be destroyed, and its memory with it.
 void forget_block_memory(CUcontext context);

@@ -5,6 +5,7 @@
 
 #include "base/guard.h"
 #include "base/handle_table.h"
+#include "base/monotonic_clock.h"
 #include "cupti/api/call_params_abi.h"
 #include "cupti/probes/block_memory.h"
 #include "cupti/probes/driver.h"
@@ -19,6 +20,7 @@ namespace gpuprof::injection::cupti {
 namespace {
 
 constexpr size_t kMostParams = 256;
+constexpr uint64_t kExitReadNs = 1'000'000'000;  // to read blocks, so that at the end of a process all work is sent
 
 // A kernel of the target in one context.
 struct Function {
@@ -29,6 +31,7 @@ struct Function {
   CUfunction copy;  // the probed copy; null: there is none
   size_t params;    // of the original
   int shared;       // dynamic shared memory that the copy may have
+  int threads;      // most threads of a block of the copy
   uint32_t epoch;   // of functions_epoch
 };
 
@@ -100,6 +103,7 @@ void copy_attributes(CUfunction original, Function* function) {
     driver.set_function_attribute(function->copy, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, value);
   }
   driver.function_attribute(&function->shared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function->copy);
+  driver.function_attribute(&function->threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function->copy);
 }
 
 void compare_occupancy(CUfunction original, const Function& function, const Arguments& launch, const char* name) {
@@ -155,7 +159,7 @@ Function* function_for(const Arguments& launch, const CUpti_CallbackData& data) 
     function->epoch = epoch - 1;
   }
   if (function->epoch != epoch) {
-    *function = {key, function->next, *launch.function, data.context, nullptr, 0, 0, epoch};
+    *function = {key, function->next, *launch.function, data.context, nullptr, 0, 0, 0, epoch};
     find_copy(launch, data.symbolName, function);
   }
   const bool is_this = function->kernel == *launch.function && function->context == data.context;
@@ -180,7 +184,9 @@ LaunchProbe replace(const CUpti_CallbackData& data, uint64_t correlation, const 
     return LaunchProbe::no_copy;
   }
   Function* function = function_for(launch, data);
-  const bool usable = function != nullptr && function->copy != nullptr && allow_shared(launch.shared, function);
+  const bool usable = function != nullptr && function->copy != nullptr &&
+                      launch.threads <= static_cast<unsigned int>(function->threads) &&
+                      allow_shared(launch.shared, function);
   const Function copied = usable ? *function : Function{};
   unlock(&lock);
   if (!usable) {
@@ -189,7 +195,7 @@ LaunchProbe replace(const CUpti_CallbackData& data, uint64_t correlation, const 
   if (capturing()) {
     return LaunchProbe::in_capture;
   }
-  if (launch.special) {
+  if (launch.special || (*launch.params == nullptr && copied.params > 0)) {
     return LaunchProbe::special;
   }
   block_memory = take_block_memory(data.context, correlation, launch.grid);
@@ -207,6 +213,11 @@ LaunchProbe replace(const CUpti_CallbackData& data, uint64_t correlation, const 
 
 void begin(bool again) {
   if (again) {
+    // While CUPTI was detached, contexts may have been destroyed and code unloaded, and others may have their handles.
+    if (probing()) {
+      store_relaxed(&probing_blocks, 0U);
+      meta("note.probes_ended", "no launch is probed after recording was switched off for the first time");
+    }
     return;
   }
   const char* missing = wants(GPUPROF_OPTION_BLOCKS) ? find_probe_driver() : nullptr;
@@ -222,7 +233,7 @@ void begin(bool again) {
 
 void context_ending(CUcontext context) {
   session().api.flush_all(0);
-  read_blocks(context);
+  read_blocks(context, UINT64_MAX);
   forget_functions();
   forget_block_memory(context);
 }
@@ -262,8 +273,8 @@ size_t original_name_bytes(const char* name) {
 constexpr EventHandlers kBlockProbes = {
     .is_on = probing,
     .begin = begin,
-    .flush = [] { read_blocks(nullptr); },
-    .end = [](bool /*hurry*/) { read_blocks(nullptr); },
+    .flush = [] { read_blocks(nullptr, UINT64_MAX); },
+    .end = [](bool /*hurry*/) { read_blocks(nullptr, now_ns() + kExitReadNs); },
     .context_ending = context_ending,
 };
 

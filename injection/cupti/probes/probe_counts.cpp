@@ -37,6 +37,7 @@ struct Counts {
   uint64_t modules[std::size(kModules)];
   uint64_t kernels[std::size(kKernels)];
   uint64_t launches[std::size(kLaunches)];
+  uint64_t undecided;
   uint64_t compile_ns;
   uint64_t compiler_errors;
   uint32_t compiler_error;
@@ -105,9 +106,10 @@ void report_notes() {
   kernels.add(of(NotProbed::exits_in_function), "are in a module whose functions end threads");
   kernels.add(of(NotProbed::too_much_shared), "have too much shared memory");
   kernels.add(of(NotProbed::cannot_parse), "have PTX that gpuprof does not know");
+  kernels.add(load_relaxed(&counts.undecided), "come after too many other names to compare them with --kernel");
   if (kernels.length > 0) {
     char text[700];
-    snprintf(text, sizeof(text), "chosen kernels that are not probed: %s", kernels.text);
+    snprintf(text, sizeof(text), "kernels that are not probed: %s", kernels.text);
     meta("note.probe_kernels", text);
   }
   Clauses launches;
@@ -134,6 +136,10 @@ void count_module(NoPtx why) {
 
 void count_kernels(NotProbed why, uint64_t kernels) {
   add_relaxed(&counts.kernels[static_cast<size_t>(why)], kernels);
+}
+
+void count_undecided(uint64_t kernels) {
+  add_relaxed(&counts.undecided, kernels);
 }
 
 void count_launch(LaunchProbe what) {

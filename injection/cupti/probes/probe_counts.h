@@ -13,6 +13,7 @@ enum class LaunchProbe : uint8_t { probed, in_capture, special, no_memory, no_co
 void reset_probe_counts();
 void count_module(NoPtx why);
 void count_kernels(NotProbed why, uint64_t kernels);
+void count_undecided(uint64_t kernels);  // that have no place in gpuprof_segment.chosen
 void count_launch(LaunchProbe what);
 void count_compile_time(uint64_t ns);
 void note_compiler_error(uint32_t result);  // a CUresult

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 #include "base/monotonic_clock.h"
 #include "cupti/api/call_params_abi.h"
@@ -56,10 +57,20 @@ Code code_of(const CUpti_CallbackData& data) {
   return {};
 }
 
-// With these options, the program's code would be another one than that compiled here.
+// With other options than these, the program's code could be another one than that compiled here.
+constexpr CUjit_option kHarmless[] = {CU_JIT_WALL_TIME,
+                                      CU_JIT_INFO_LOG_BUFFER,
+                                      CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+                                      CU_JIT_ERROR_LOG_BUFFER,
+                                      CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+                                      CU_JIT_TARGET_FROM_CUCONTEXT,
+                                      CU_JIT_LOG_VERBOSE,
+                                      CU_JIT_GENERATE_LINE_INFO,
+                                      CU_JIT_CACHE_MODE};
+
 bool changes_code(const Code& code) {
   return std::any_of(code.option_ids, code.option_ids + code.options, [](CUjit_option id) {
-    return id == CU_JIT_MAX_REGISTERS || id == CU_JIT_OPTIMIZATION_LEVEL || id == CU_JIT_TARGET;
+    return std::find(std::begin(kHarmless), std::end(kHarmless), id) == std::end(kHarmless);
   });
 }
 
@@ -130,7 +141,9 @@ bool choose(Entries* all, size_t count) {
   }
   bool any = false;
   for (size_t i = 0; i < count; ++i) {
-    all->chosen[i] = is_chosen_kernel(name_id(all->entries[i].name, all->entries[i].name_bytes));
+    const uint32_t name = name_id(all->entries[i].name, all->entries[i].name_bytes);
+    count_undecided(!wants(GPUPROF_OPTION_ALL_KERNELS) && name >= GPUPROF_CHOSEN_NAMES ? 1 : 0);
+    all->chosen[i] = is_chosen_kernel(name);
     any = any || all->chosen[i];
   }
   return any;
@@ -162,6 +175,7 @@ void* with_probes(const PtxText& ptx, uint32_t arch) {
 }  // namespace
 
 void begin_load(const CUpti_CallbackData& data) {
+  end_load();  // of an earlier call whose end CUPTI did not report
   const Code code = code_of(data);
   if (code.image == nullptr || *code.image == nullptr) {
     return;

@@ -391,6 +391,11 @@ class Record final : public Command {
       return Error{"record: --probe with -p PID", "only programs that gpuprof starts can be probed: record -- COMMAND",
                    kExitUsage};
     }
+    if (options_.recording.paused || options_.recording.delay_ns > 0) {
+      return Error{"record: --probe with --start-paused or --delay",
+                   "code is probed when the program loads it, so record from the start; --duration ends the recording",
+                   kExitUsage};
+    }
     if (options_.sampling.samples || app_->count("--sass-metrics") > 0 || options_.max_overhead > 0 ||
         options_.whole_graphs) {
       return Error{

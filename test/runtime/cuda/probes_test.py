@@ -4,7 +4,9 @@
 
 import json
 import os
+import signal
 import subprocess
+import time
 
 import rig
 
@@ -91,6 +93,19 @@ class Probes(rig.RuntimeTest):
         self.assertEqual(run.returncode, 0, run.stderr)
         profile = rig.Profile(self.profile_path)
         self.assertEqual((profile.losses(), profile.of("BLOCKS")), ({}, []))
+
+    def test_after_a_pause_no_launch_is_probed(self):
+        with subprocess.Popen([rig.GPUPROF, "record", "-o", self.profile_path, "--probe=blocks", "--", APP, "--launches", "2500", "--pause-us", "1000"],
+                              env={**os.environ, "LD_LIBRARY_PATH": MOCKS}, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as recorder:
+            for wait, number in ((0.6, signal.SIGUSR2), (1.2, signal.SIGUSR1)):
+                time.sleep(wait)
+                recorder.send_signal(number)
+            stderr = recorder.stderr.read()
+        self.assertEqual(recorder.returncode, 0, stderr)
+        self.assertIn("no launch is probed after recording was switched off", stderr)
+        self.assertIn("lost nothing", stderr)
+        profile = rig.Profile(self.profile_path)
+        self.assertGreater(profile.end()["gpu_records"], sum(int(row[2]) for row in profile.of("BLOCKS")))
 
     def test_another_occupancy_is_said(self):
         _, stderr = self.probe(MOCK_PROBE_OCCUPANCY="1")
