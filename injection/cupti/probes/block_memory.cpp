@@ -46,7 +46,7 @@ struct Memory {
   uint32_t device_sms;
   CUstream stream;
   CUdeviceptr base;
-  uint64_t blocks;  // of the memory
+  uint64_t blocks;  // for which the memory has places
   uint64_t taken;   // position in blocks; never wraps
   uint64_t first;   // the oldest launch, and the next one: numbers that never wrap
   uint64_t next;
@@ -91,8 +91,8 @@ Launch& launch_at(const Memory& memory, uint64_t number) {
   return memory.launches[number % kMostLaunches];
 }
 
-// Allocates at a context's first probed launch.
-bool allocate(CUcontext context, Memory* memory) {
+// Allocates at a context's first probed launch. On failure, leaves the memory without blocks.
+void allocate(CUcontext context, Memory* memory) {
   const ProbeDriver& driver = probe_driver();
   const Api& api = session().api;
   CUdevice device = 0;
@@ -104,7 +104,7 @@ bool allocate(CUcontext context, Memory* memory) {
       api.stream_id(context, memory->stream, 0, &own.stream_id) != CUPTI_SUCCESS ||
       driver.current_device(&device) != CUDA_SUCCESS ||
       driver.device_attribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device) != CUDA_SUCCESS) {
-    return false;
+    return;
   }
   own_streams[own_stream_count++ % std::size(own_streams)] = own;
   memory->device_sms = static_cast<uint32_t>(sms);
@@ -113,11 +113,10 @@ bool allocate(CUcontext context, Memory* memory) {
        memory->blocks /= 2) {
     if (driver.allocate(&memory->base, memory->blocks * sizeof(BlockTimes)) == CUDA_SUCCESS) {
       counts.gpu_bytes += memory->blocks * sizeof(BlockTimes);
-      return true;
+      return;
     }
   }
   memory->blocks = 0;
-  return false;
 }
 
 Memory* memory_of(CUcontext context) {
@@ -248,12 +247,10 @@ uint64_t take_block_memory(CUcontext context, uint64_t correlation, const GridSh
   Memory* memory = locked ? memory_of(context) : nullptr;
   const uint64_t count = shape.blocks();
   if (memory == nullptr || count == 0 || count > memory->blocks || memory->next - memory->first == kMostLaunches) {
-    add_relaxed(&counts.no_memory, uint64_t{1});
     return 0;
   }
   const uint64_t begin = place_for(*memory, count);
   if (begin == UINT64_MAX) {
-    add_relaxed(&counts.no_memory, uint64_t{1});
     return 0;
   }
   memory->taken = begin + count;

@@ -34,7 +34,6 @@ bool is_own_memory(uint64_t address);
 struct BlockCounts {
   uint64_t launches;   // whose blocks were sent
   uint64_t unread;     // whose blocks could not be read
-  uint64_t no_memory;  // not probed, because no memory was free
   uint64_t gpu_bytes;  // of device memory in use
 };
 BlockCounts block_counts();

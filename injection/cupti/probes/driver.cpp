@@ -26,7 +26,6 @@ const char* find_probe_driver() {
   find("cuDeviceGetCount", &functions.device_count);
   find("cuDeviceGet", &functions.device);
   find("cuDeviceGetAttribute", &functions.device_attribute);
-  find("cuDriverGetVersion", &functions.version);
   find("cuCtxGetDevice", &functions.current_device);
   find("cuCtxPushCurrent_v2", &functions.push_context);
   find("cuCtxPopCurrent_v2", &functions.pop_context);

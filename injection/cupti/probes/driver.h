@@ -9,7 +9,6 @@ struct ProbeDriver {
   decltype(&cuDeviceGetCount) device_count;
   decltype(&cuDeviceGet) device;
   decltype(&cuDeviceGetAttribute) device_attribute;
-  decltype(&cuDriverGetVersion) version;
   decltype(&cuCtxGetDevice) current_device;
   decltype(&cuCtxPushCurrent_v2) push_context;
   decltype(&cuCtxPopCurrent_v2) pop_context;

@@ -58,17 +58,37 @@ void report(const char* const* names, const uint64_t* values, size_t count) {
   }
 }
 
-// A text that grows by clauses.
-struct Clauses {
-  char text[600] = {};
-  size_t length = 0;
+// A remark that counts things by reasons.
+class Note {
+ public:
+  explicit Note(const char* begin) { append("%s", begin); }
 
-  void add(uint64_t number, const char* what) {
-    if (number != 0 && length < sizeof(text)) {
-      length += static_cast<size_t>(snprintf(text + length, sizeof(text) - length, "%s%llu %s", length == 0 ? "" : ", ",
-                                             static_cast<unsigned long long>(number), what));
+  void add(uint64_t number, const char* reason) {
+    if (number != 0) {
+      append("%s%llu %s", has_reason_ ? ", " : "", static_cast<unsigned long long>(number), reason);
+      has_reason_ = true;
     }
   }
+
+  // Sends the remark if there is a reason, with `end`.
+  void send(const char* key, const char* end = "") {
+    if (has_reason_) {
+      append("%s", end);
+      meta(key, text_);
+    }
+  }
+
+ private:
+  template <typename... Values>
+  void append(const char* format, Values... values) {
+    if (length_ < sizeof(text_)) {
+      length_ += static_cast<size_t>(snprintf(text_ + length_, sizeof(text_) - length_, format, values...));
+    }
+  }
+
+  char text_[700] = {};
+  size_t length_ = 0;
+  bool has_reason_ = false;
 };
 
 uint64_t of(NoPtx why) {
@@ -85,7 +105,7 @@ uint64_t of(LaunchProbe what) {
 
 // Says what was not probed, and why.
 void report_notes() {
-  Clauses modules;
+  Note modules("modules of GPU code that are not probed: ");
   modules.add(of(NoPtx::machine_code_only),
               "have only machine code (compile with -gencode arch=compute_90,code=[compute_90,sm_90], for sm_90)");
   modules.add(of(NoPtx::other_architecture), "have no PTX of the architecture that runs");
@@ -94,12 +114,8 @@ void report_notes() {
   modules.add(of(NoPtx::linked), "are relocatable device code");
   modules.add(of(NoPtx::unreadable), "cannot be read");
   modules.add(load_relaxed(&counts.compiler_errors), "were refused by the driver's compiler");
-  if (modules.length > 0) {
-    char text[700];
-    snprintf(text, sizeof(text), "modules of GPU code that are not probed: %s", modules.text);
-    meta("note.probe_modules", text);
-  }
-  Clauses kernels;
+  modules.send("note.probe_modules");
+  Note kernels("kernels that are not probed: ");
   kernels.add(of(NotProbed::has_maxnreg), "limit their registers");
   kernels.add(of(NotProbed::has_cluster), "need clusters");
   kernels.add(of(NotProbed::launches_kernels), "are in a module that launches kernels");
@@ -107,21 +123,14 @@ void report_notes() {
   kernels.add(of(NotProbed::too_much_shared), "have too much shared memory");
   kernels.add(of(NotProbed::cannot_parse), "have PTX that gpuprof does not know");
   kernels.add(load_relaxed(&counts.undecided), "come after too many other names to compare them with --kernel");
-  if (kernels.length > 0) {
-    char text[700];
-    snprintf(text, sizeof(text), "kernels that are not probed: %s", kernels.text);
-    meta("note.probe_kernels", text);
-  }
-  Clauses launches;
+  kernels.send("note.probe_kernels");
+  Note launches("launches of probed kernels without a probe: ");
   launches.add(of(LaunchProbe::in_capture), "were captured into a graph");
   launches.add(of(LaunchProbe::special), "are cooperative, in clusters or have packed arguments");
   launches.add(of(LaunchProbe::no_memory), "found no free memory for their blocks");
-  if (launches.length > 0) {
-    char text[700];
-    snprintf(text, sizeof(text), "launches of probed kernels without a probe: %s; %llu had one", launches.text,
-             static_cast<unsigned long long>(of(LaunchProbe::probed)));
-    meta("note.probe_launches", text);
-  }
+  char probed[40];
+  snprintf(probed, sizeof(probed), "; %llu had one", static_cast<unsigned long long>(of(LaunchProbe::probed)));
+  launches.send("note.probe_launches", probed);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "base/monotonic_clock.h"
 #include "cupti/api/call_params_abi.h"
 #include "cupti/chosen_kernels.h"
+#include "cupti/devices.h"
 #include "cupti/probes/block_probes.h"
 #include "cupti/probes/driver.h"
 #include "cupti/probes/fat_binary.h"
@@ -132,18 +133,18 @@ struct Entries {
   PtxEntry entries[kMostEntries];
   bool chosen[kMostEntries];
   NotProbed why[kMostEntries];
+  uint32_t names[kMostEntries];
 };
 
 // Returns whether a kernel is chosen.
 bool choose(Entries* all, size_t count) {
   for (size_t i = 0; i < count; ++i) {  // The recorder decides about all names in one poll.
-    name_id(all->entries[i].name, all->entries[i].name_bytes);
+    all->names[i] = name_id(all->entries[i].name, all->entries[i].name_bytes);
   }
   bool any = false;
   for (size_t i = 0; i < count; ++i) {
-    const uint32_t name = name_id(all->entries[i].name, all->entries[i].name_bytes);
-    count_undecided(!wants(GPUPROF_OPTION_ALL_KERNELS) && name >= GPUPROF_CHOSEN_NAMES ? 1 : 0);
-    all->chosen[i] = is_chosen_kernel(name);
+    count_undecided(!wants(GPUPROF_OPTION_ALL_KERNELS) && all->names[i] >= GPUPROF_CHOSEN_NAMES ? 1 : 0);
+    all->chosen[i] = is_chosen_kernel(all->names[i]);
     any = any || all->chosen[i];
   }
   return any;
@@ -182,13 +183,11 @@ void begin_load(const CUpti_CallbackData& data) {
   }
   const OwnCalls own;
   const uint32_t arch = architecture();
-  int version = 0;
-  probe_driver().version(&version);
   FoundPtx found = {{nullptr, 0}, 0, NoPtx::other_architecture};
   if (changes_code(code)) {
     found.why = NoPtx::has_options;
   } else if (arch != 0) {
-    found = find_ptx(*code.image, arch, version);
+    found = find_ptx(*code.image, arch, driver_version());
   }
   count_module(found.why);
   if (found.ptx.text == nullptr) {
