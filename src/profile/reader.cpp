@@ -13,9 +13,9 @@
 #include "base/return_if_error.h"
 #include "profile/import/iaprof.h"
 #include "profile/import/published.h"
-#include "profile/number_row.h"
 #include "profile/parse.h"
-#include "profile/rows.h"
+#include "profile/rows/number_row.h"
+#include "profile/rows/parse_row.h"
 
 namespace gpuprof::profile {
 namespace {

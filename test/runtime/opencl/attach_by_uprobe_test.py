@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests record -p with uprobes: launches of a running process are counted per stack, without an injected library."""
 
+import contextlib
 import json
 import os
 import signal
@@ -199,39 +200,36 @@ class Attach(rig.RuntimeTest):
         self.assertEqual({row["pid"] for row in rows}, set(expected), "another process was counted")
         self.assertNotIn("records nothing of it", stderr)
 
-    @rig.requires("opencl", "pyopencl", "ebpf")
-    def test_a_child_of_another_user_is_not_counted(self):
+    @contextlib.contextmanager
+    def with_child(self, program, child):
+        """Attaches to a program, which then starts `child`. Yields the program, the recorder, the child's pid, and a function
+        that returns what gpuprof has said."""
         if os.geteuid() != 0:
             self.skipTest("needs root")
         with tempfile.TemporaryDirectory() as scratch, open(os.path.join(scratch, "stderr"), "w+", encoding="utf-8") as log:
-            target = subprocess.Popen([rig.pyopencl_python(), "-u", "-c", WITH_OTHER_USER, OTHER_USER],
+            target = subprocess.Popen([rig.pyopencl_python(), "-u", "-c", program, child],
                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
             self.assertEqual(target.stdout.readline(), b"ready\n")
             recorder = self.attach(target.pid, os.path.join(scratch, "attached.txt"), "-v", stderr=log)
             target.stdin.write(b"go\n")
-            pid = int(target.stdout.readline())
+            yield target, recorder, int(target.stdout.readline()), lambda: text_of(log.name)
+
+    @rig.requires("opencl", "pyopencl", "ebpf")
+    def test_a_child_of_another_user_is_not_counted(self):
+        with self.with_child(WITH_OTHER_USER, OTHER_USER) as (target, recorder, pid, said):
             refused = f"not counting child process {pid}\n"
-            self.assertTrue(rig.wait_for(lambda: refused in text_of(log.name)), text_of(log.name))
+            self.assertTrue(rig.wait_for(lambda: refused in said()), said())
             target.communicate(b"go\n", timeout=120)
             recorder.wait(timeout=60)
-            self.assertIn(f"process {pid} (", text_of(log.name))
-            self.assertIn("but opencl records nothing of it", text_of(log.name))
+            self.assertIn(f"process {pid} (", said())
+            self.assertIn("but opencl records nothing of it", said())
 
     @rig.requires("opencl", "pyopencl", "ebpf")
     def test_a_child_that_changes_its_user_is_not_counted(self):
-        if os.geteuid() != 0:
-            self.skipTest("needs root")
-        with tempfile.TemporaryDirectory() as scratch, open(os.path.join(scratch, "stderr"), "w+", encoding="utf-8") as log:
-            target = subprocess.Popen([rig.pyopencl_python(), "-u", "-c", WITH_CHILD_OF_ONES_OWN, LATER_OTHER_USER],
-                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-            self.assertEqual(target.stdout.readline(), b"ready\n")
-            recorder = self.attach(target.pid, os.path.join(scratch, "attached.txt"), "-v", stderr=log)
-            target.stdin.write(b"go\n")
-            pid = int(target.stdout.readline())
-            for go, said in ((b"go\n", f"counting the launches of child process {pid}\n"),
-                             (b"go\n", f"not counting child process {pid}\n")):
-                self.assertTrue(rig.wait_for(lambda: said in text_of(log.name)), text_of(log.name))
-                target.stdin.write(go)
+        with self.with_child(WITH_CHILD_OF_ONES_OWN, LATER_OTHER_USER) as (target, recorder, pid, said):
+            for text in (f"counting the launches of child process {pid}\n", f"not counting child process {pid}\n"):
+                self.assertTrue(rig.wait_for(lambda: text in said()), said())
+                target.stdin.write(b"go\n")
             target.communicate(timeout=120)
             recorder.wait(timeout=60)
 

@@ -3,9 +3,9 @@
 
 #include <tuple>
 
-#include "profile/number_row.h"
 #include "profile/parse.h"
 #include "profile/record_fields.h"
+#include "profile/rows/number_row.h"
 
 namespace gpuprof::profile {
 

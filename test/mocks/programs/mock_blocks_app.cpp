@@ -9,19 +9,11 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
+#include "check.h"
 #include "mock_gpu.h"
-
-#define CHECK(call)                                                            \
-  do {                                                                         \
-    if (const CUresult result = (call); result != CUDA_SUCCESS) {              \
-      std::fprintf(stderr, "%s: error %d\n", #call, static_cast<int>(result)); \
-      std::exit(1);                                                            \
-    }                                                                          \
-  } while (false)
 
 namespace {
 
@@ -64,14 +56,9 @@ int main(int argc, char** argv) {
   const unsigned pause = number(argc, argv, "--pause-us", 0);
   const unsigned shared = number(argc, argv, "--shared", 0);
   const std::string ptx = has(argc, argv, "--refused") ? std::string(kPtx) + "// MOCK_REFUSE_PTX\n" : kPtx;
-  CUdevice device = 0;
-  CUcontext context = nullptr;
   CUfunction scale = nullptr;
   CUfunction copy = nullptr;
-  CHECK(cuInit(0));
-  CHECK(cuDeviceGet(&device, 0));
-  CHECK(cuDevicePrimaryCtxRetain(&context, device));
-  CHECK(cuCtxSetCurrent(context));
+  gpuprof::mock_app::open_context();
   if (has(argc, argv, "--library")) {
     CUlibrary library = nullptr;
     CHECK(cuLibraryLoadData(&library, ptx.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0));
@@ -95,7 +82,7 @@ int main(int argc, char** argv) {
   }
   CHECK(cuCtxSynchronize());
   if (has(argc, argv, "--reset")) {
-    CHECK(cuDevicePrimaryCtxReset(device));
+    CHECK(cuDevicePrimaryCtxReset(0));
   }
   return mock_cuda_argument_sum() == sum ? 0 : 1;
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "check.h"
 #include "mock_gpu.h"
 
 namespace gpuprof::mock_app {
@@ -90,14 +91,6 @@ struct Totals {
     to.bytes += more.bytes;
   }
 };
-
-inline void check(CUresult result, const char* what) {
-  if (result != CUDA_SUCCESS) {
-    fprintf(stderr, "mock_cuda_app: %s: error %d\n", what, result);
-    exit(1);
-  }
-}
-#define CHECK(call) ::gpuprof::mock_app::check(call, #call)
 
 struct Worker {
   explicit Worker(const Options& wanted) : options(wanted) {}

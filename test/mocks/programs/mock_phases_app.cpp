@@ -10,6 +10,7 @@
 #include <semaphore>
 #include <thread>
 
+#include "check.h"
 #include "spent.h"
 
 namespace {
@@ -18,14 +19,6 @@ using std::chrono::milliseconds;
 
 constexpr int kRounds = 10;
 constexpr milliseconds kTime(40);
-
-void check(CUresult result, const char* what) {
-  if (result != CUDA_SUCCESS) {
-    std::fprintf(stderr, "%s: error %d\n", what, result);
-    std::exit(1);
-  }
-}
-#define CHECK(call) check(call, #call)
 
 [[gnu::noinline]] double compute_in_a() {
   const Timed timed("compute_in_a", CLOCK_THREAD_CPUTIME_ID);
@@ -66,14 +59,9 @@ void run(CUfunction kernel) {
 }  // namespace
 
 int main() {
-  CUdevice device = 0;
-  CUcontext context = nullptr;
   CUmodule module = nullptr;
   CUfunction kernel = nullptr;
-  CHECK(cuInit(0));
-  CHECK(cuDeviceGet(&device, 0));
-  CHECK(cuDevicePrimaryCtxRetain(&context, device));
-  CHECK(cuCtxSetCurrent(context));
+  gpuprof::mock_app::open_context();
   CHECK(cuModuleLoadData(&module, "scale 10000\n"));
   CHECK(cuModuleGetFunction(&kernel, module, "scale"));
   std::thread holder(hold_lock);
